@@ -1,0 +1,197 @@
+"""Examples of stanzas that contradict each other or what lies on disk."""
+
+from tests.config.example import (
+    DATASETS,
+    LIBRARIES,
+    MACHINES,
+    MIN,
+    PILLOW,
+    SCENARIOS,
+    TABLES,
+    TRANSFORMS,
+    example,
+    given,
+)
+
+
+@example("duplicate", LIBRARIES, f"{PILLOW}.transforms", "listed twice: Rotate")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["pillow"]["scenarios"]["image-rgb"]["transforms"].append("Rotate")
+
+
+@example("duplicate", TRANSFORMS, "Rotate.scenarios", "listed twice: image-rgb")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Rotate"]["scenarios"].append("image-rgb")
+
+
+@example("duplicate", TABLES, "campaigns.demo.machines", "listed twice: local")
+def _(tree):
+    with tree.edit("tables") as value:
+        value["campaigns"]["demo"]["machines"].append("local")
+
+
+@example("duplicate", MIN, "transforms.image-rgb", "listed twice: Rotate")
+def _(tree):
+    with tree.edit("depths/min") as value:
+        value["transforms"]["image-rgb"].append("Rotate")
+
+
+given("duplicate", "libraries", "listed twice: pillow", libraries="pillow,kornia,pillow")
+
+
+@example("lonely-transform", TRANSFORMS, "Transpose", "only albumentationsx offers it in image-rgb")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["pillow"]["scenarios"]["image-rgb"]["transforms"].remove("Transpose")
+
+
+@example("outside-scenario", LIBRARIES, f"{PILLOW}.transforms", "Rotate is not in the transform set")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Rotate"]["scenarios"].remove("image-rgb")
+
+
+@example("outside-scenario", MIN, "transforms.image-rgb", "Rotate is not in the transform set")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Rotate"]["scenarios"].remove("image-rgb")
+
+
+@example("offered-and-unsupported", LIBRARIES, f"{PILLOW}.transforms", "Rotate is offered here")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["pillow"]["unsupported"]["Rotate"] = "not round enough"
+
+
+@example("control-transform", LIBRARIES, f"{PILLOW}.transforms", "Copy is a control's transform")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["pillow"]["scenarios"]["image-rgb"]["transforms"].append("Copy")
+
+
+@example("control-transform", LIBRARIES, "control-copy.scenarios.image-rgb.transforms", "no control's")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["control-copy"]["scenarios"]["image-rgb"]["transforms"].append("Rotate")
+
+
+@example("control-transform", MIN, "transforms.image-rgb", "controls run at every depth")
+def _(tree):
+    with tree.edit("depths/min") as value:
+        value["transforms"]["image-rgb"].append("Copy")
+
+
+@example("exclusion-of-nothing", LIBRARIES, "pillow.exclusions[0]", "Elastic is not offered")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["pillow"]["exclusions"] = [{"transforms": ["Elastic"], "reason": "it has none"}]
+
+
+@example("exclusion-of-nothing", LIBRARIES, "kornia.exclusions[0]", "Shear is not offered where")
+def _(tree):
+    with tree.edit("libraries") as value:
+        shear = {"transforms": ["Shear"], "devices": ["cuda"], "reason": "stays on the CPU"}
+        value["kornia"]["exclusions"] = [{**shear, "issue": "kornia#4415"}]
+
+
+@example("exclusion-of-nothing", LIBRARIES, "kornia.exclusions[0].modes", "asked for nothing with decode")
+def _(tree):
+    with tree.edit("libraries") as value:
+        shear = {"transforms": ["Shear"], "modes": ["micro", "decode"], "reason": "stays on the CPU"}
+        value["kornia"]["exclusions"] = [shear]
+
+
+# --- the tree on disk ------------------------------------------------------------------------------------
+
+
+@example("missing-adapter", LIBRARIES, "kornia.adapter", "no module workflow/augmark/libraries/kornia.py")
+def _(tree):
+    (tree.root / "workflow/augmark/libraries/kornia.py").unlink()
+
+
+@example("missing-environment", LIBRARIES, "kornia.environment", "missing: envs/kornia.txt")
+def _(tree):
+    (tree.root / "envs/kornia.txt").unlink()
+
+
+@example("stray-adapter", "workflow/augmark/libraries/imgaug.py", "", "no stanza")
+def _(tree):
+    tree.write("workflow/augmark/libraries/imgaug.py", "adapter = None\n")
+
+
+@example("stray-adapter", "workflow/augmark/libraries/imgaug/__init__.py", "", "no stanza")
+def _(tree):
+    tree.write("workflow/augmark/libraries/imgaug/__init__.py", "from .core import adapter\n")
+
+
+@example("stray-environment", "envs/imgaug.txt", "", "no stanza")
+def _(tree):
+    tree.write("envs/imgaug.txt", "")
+
+
+@example("missing-path", DATASETS, "mine.source", "no such file or folder: data/mine.tar")
+def _(tree):
+    with tree.edit("datasets") as value:
+        value["mine"] = {
+            "title": "Mine",
+            "kind": "tar",
+            "medium": "image",
+            "source": "data/mine.tar",
+            "sha256": "0" * 64,
+        }
+
+
+given("missing-path", "images", "no such file or folder: mine.tar", images="mine.tar")
+given("unsupported-source", "images", "cannot be staged from here", images="gs://bucket/mine.tar")
+
+# --- transforms, scenarios, machines ---------------------------------------------------------------------
+
+
+@example("pinned-not-param", TRANSFORMS, "Rotate.pinned", "did you mean angle_degrees?")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Rotate"]["pinned"] = {"angle_degree": [30, 30]}
+
+
+@example("not-pinned", TRANSFORMS, "Rotate", "neither pinned nor unpinnable")
+def _(tree):
+    with tree.edit("transforms") as value:
+        del value["Rotate"]["pinned"]
+
+
+@example("not-pinned", TRANSFORMS, "Rotate", "both pinned and unpinnable")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Rotate"]["unpinnable"] = "it turns and turns"
+
+
+@example("param-unit", TRANSFORMS, "Rotate.params.angle", "does not end with its unit")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Rotate"]["params"]["angle"] = [-45, 45]
+
+
+@example("difference-of-nothing", TRANSFORMS, "Elastic.differences", "pillow does not offer Elastic")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Elastic"]["differences"] = {"pillow": "smoother"}
+
+
+@example("announced-and-declared", SCENARIOS, "announced.image-rgb", "declared above")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        value["announced"]["image-rgb"] = "RGB images"
+
+
+@example("empty-scenario", SCENARIOS, "scenarios.image-grey", "no stanza of transforms.yaml")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        value["scenarios"]["image-grey"] = {**value["scenarios"]["image-rgb"], "channels": 1}
+
+
+@example("bad-pattern", MACHINES, "n2-standard-16.cpu_model", "not a regular expression")
+def _(tree):
+    with tree.edit("machines") as value:
+        value["n2-standard-16"]["cpu_model"] = "xeon("

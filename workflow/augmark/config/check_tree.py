@@ -1,0 +1,80 @@
+"""Rules about what must lie on disk for a stanza: modules, locks, data. And the other way round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from augmark.config.problems import Problem, nearest
+from augmark.config.settings import Draft, Settings
+
+LIBRARIES = "config/libraries.yaml"
+ENVIRONMENT_FILES = (".in", ".txt", ".yaml")
+OWN_ENVIRONMENT = "workflow"  # of the workflow itself, in which no library runs
+SHARED_MODULES = {"base", "__init__"}
+_ADAPTER = re.compile(r"^(adapter\s*[:=]|from .+ import .*\badapter\b)", re.MULTILINE)
+
+
+def check_adapters(draft: Draft, settings: Settings) -> Iterator[Problem]:
+    """A stanza has its module (or package) below workflow/augmark/libraries, and an adapter its stanza.
+
+    An adapter is a module that has ``adapter`` at its top level; others there are what adapters share.
+    """
+    folder = draft.root / "workflow" / "augmark" / "libraries"
+    paths = [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
+    files = {
+        (path.parent if path.parent != folder else path).stem: path.relative_to(draft.root).as_posix()
+        for path in paths
+    }
+    wanted = {stanza["adapter"] for stanza in settings.libraries.values()}
+    for library, stanza in settings.libraries.items():
+        if stanza["adapter"] not in files:
+            what = f"no module workflow/augmark/libraries/{stanza['adapter']}.py"
+            hint = nearest(stanza["adapter"], set(files) - SHARED_MODULES)
+            yield Problem("missing-adapter", LIBRARIES, f"{library}.adapter", what, hint)
+    if "libraries" in draft.broken:
+        return
+    for module in sorted(set(files) - wanted - SHARED_MODULES):
+        if _ADAPTER.search((draft.root / files[module]).read_text(encoding="utf-8")):
+            what = "no stanza of libraries.yaml has this adapter"
+            yield Problem("stray-adapter", files[module], "", what, nearest(module, wanted))
+
+
+def check_environments(draft: Draft, settings: Settings) -> Iterator[Problem]:
+    """A stanza has ``envs/<environment>.in``, ``.txt`` and ``.yaml``, and such a file its stanza."""
+    folder = draft.root / "envs"
+    present = {path.name for path in folder.glob("*") if path.suffix in ENVIRONMENT_FILES}
+    had = {Path(name).stem for name in present} - {OWN_ENVIRONMENT}
+    wanted: set[str] = set()
+    for library, stanza in settings.libraries.items():
+        environment = stanza["environment"]
+        missing = [name for suffix in ENVIRONMENT_FILES if (name := environment + suffix) not in present]
+        if missing and environment not in wanted:
+            what = f"missing: {', '.join(f'envs/{name}' for name in missing)}"
+            place = f"{library}.environment"
+            yield Problem("missing-environment", LIBRARIES, place, what, nearest(environment, had))
+        wanted.add(environment)
+    if "libraries" in draft.broken:
+        return
+    for name in sorted(present):
+        if Path(name).stem not in {*wanted, OWN_ENVIRONMENT}:
+            what = "no stanza of libraries.yaml has this environment"
+            yield Problem("stray-environment", f"envs/{name}", "", what, nearest(Path(name).stem, wanted))
+
+
+def check_datasets(draft: Draft, settings: Settings) -> Iterator[Problem]:
+    for name, stanza in settings.datasets.items():
+        if "source" in stanza:
+            yield from source_problems(draft.root, "config/datasets.yaml", f"{name}.source", stanza["source"])
+
+
+def source_problems(root: Path, file: str, key: str, source: Any) -> Iterator[Problem]:
+    """What is wrong with a path from which a dataset would be staged."""
+    if "://" in str(source):
+        what = f"cannot be staged from here: {source}"
+        hint = "this version stages the demo, a tar or tar.gz file, or a folder"
+        yield Problem("unsupported-source", file, key, what, hint)
+    elif not (root / Path(source).expanduser()).exists():
+        yield Problem("missing-path", file, key, f"no such file or folder: {source}")
