@@ -1,0 +1,40 @@
+"""Rule prepare_items: decode the chosen items of the common set into one flat file with an index."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow"))
+
+from augmark.data.items import prepare_items
+from augmark.errors import AugmarkError
+
+
+def main() -> None:
+    """Prepare the items of one scenario and print how many."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dataset", required=True, type=Path, help="the staged dataset.tar")
+    parser.add_argument("--manifest", required=True, type=Path)
+    parser.add_argument("--items", required=True, help="how many, or all")
+    parser.add_argument("--exact", action="store_true", help="refuse when there are fewer")
+    parser.add_argument("--seed", required=True, type=int)
+    parser.add_argument("--scenario", required=True)
+    parser.add_argument("--out", required=True, type=Path, help="the folder for items.bin and index.json")
+    args = parser.parse_args()
+    index = prepare_items(
+        args.dataset,
+        args.manifest,
+        items=None if args.items == "all" else int(args.items),
+        seed=args.seed,
+        out_dir=args.out,
+        scenario=args.scenario,
+        exact=args.exact,
+    )
+    print(f"{args.scenario}: {index['items']} items, {index['total_bytes']} bytes")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except AugmarkError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,247 @@
+"""Stage a dataset: a demo, a tarball or a folder becomes one checked tar under its digest.
+
+Standard library only (the demo builder is imported when it is asked for).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from augmark.cell import DIGEST_LENGTH, short_digest
+from augmark.data import archive, files
+from augmark.data.folder import FolderFile, folder_digest, list_folder, pack_folder
+from augmark.errors import AugmarkError
+
+STAGED_SCHEMA = "augmark/staged/1"
+MEMO_SCHEMA = "augmark/declared/1"
+KINDS = ("demo", "tar", "tar.gz", "folder")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def kind_of(source: str) -> str:
+    """What a source is: ``folder``, ``tar`` or ``tar.gz``, judged by its content.
+
+    Raises:
+        AugmarkError: A URL, nothing there, or a file that is no tarball.
+    """
+    path = _local(source)
+    return "folder" if path.is_dir() else archive.sniff(path, source)
+
+
+def dataset_name(source: str) -> str:
+    """The kebab-case name of a source: ``/data/My Photos.tar.gz`` is ``my-photos``."""
+    stem = re.sub(r"\.(tar|tar\.gz|tgz)$", "", Path(source).expanduser().resolve().name, flags=re.IGNORECASE)
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "dataset"
+
+
+def dataset_folder(output_dir: Path | str, name: str, declared_digest: str) -> Path:
+    """Where a dataset of this name and sha256 is staged: ``<output>/datasets/<name>.<digest10>``."""
+    return Path(output_dir) / "datasets" / f"{name}.{declared_digest[:DIGEST_LENGTH]}"
+
+
+def declare(source: str, output_dir: Path | str) -> str:
+    """The sha256 of a local tarball (its bytes) or folder (sorted names and contents).
+
+    It is remembered in ``<output>/plan/datasets/`` with size and times, so that only what changed is read
+    again and planning stays quick.
+
+    Raises:
+        AugmarkError: A URL, nothing there, no tarball, a folder without files or with links.
+    """
+    path = _local(source)
+    kind = kind_of(source)
+    name = dataset_name(source)
+    memo = Path(output_dir) / "plan" / "datasets" / f"{name}.{short_digest(str(path.resolve()))}.json"
+    stamp = _stamp(path, kind, source)
+    if (known := _remembered(memo, stamp)) is not None:
+        return known
+    found = _read_digest(path, kind, source, name)
+    if _stamp(path, kind, source) != stamp:
+        raise AugmarkError(
+            "changed while it was read", where=source, remedy="run again when nothing writes to it"
+        )
+    files.write_json(memo, {"schema": MEMO_SCHEMA, "stamp": stamp, "sha256": found})
+    return found
+
+
+def stage_dataset(
+    source: str, kind: str, declared_digest: str, output_dir: Path | str, name: str | None = None
+) -> Path:
+    """Make ``<output>/datasets/<name>.<digest10>/`` with ``dataset.tar`` and, last, ``staged.json``.
+
+    What is there already and whole is left as it is. A tar.gz keeps its bytes (and so its digest): the file
+    is then gzip under the name ``dataset.tar``, and ``staged.json`` says so.
+
+    Args:
+        source: A path; of the demo, its name.
+        kind: One of ``KINDS``.
+        declared_digest: The sha256 that the plan was made with, 64 hexadecimal digits.
+        name: The dataset's name; by default that of the source.
+
+    Returns:
+        The folder.
+
+    Raises:
+        AugmarkError: The source is not what was declared, cannot be read, or does not fit on the disk.
+    """
+    if kind not in KINDS:
+        raise AugmarkError(f"unknown kind {kind!r}", where=source, remedy=f"one of {', '.join(KINDS)}")
+    if not _SHA256.fullmatch(declared_digest):
+        what = f"the declared digest {declared_digest!r} is not a sha256"
+        raise AugmarkError(what, where=source, remedy="64 hexadecimal digits, lower case")
+    name = name or (source if kind == "demo" else dataset_name(source))
+    folder = dataset_folder(output_dir, name, declared_digest)
+    if _is_whole(folder, declared_digest):
+        return folder
+    staged_json, tar_path = folder / "staged.json", folder / "dataset.tar"
+    staged_json.unlink(missing_ok=True)
+    with files.whole_file(tar_path) as part:
+        sha256, tar_sha256 = _copy(source, kind, part, name)
+        _require_declared(source, kind, declared_digest, sha256)
+        members = sum(1 for _ in archive.read_headers(part, source, name))
+        if not members:
+            raise AugmarkError("is an archive of nothing", where=source, remedy="pack the images again")
+        compressed = archive.sniff(part, source) == "tar.gz"
+        size = part.stat().st_size
+    description = {
+        "schema": STAGED_SCHEMA,
+        "name": name,
+        "kind": kind,
+        "source": name if kind == "demo" else _local(source).name,
+        "sha256": sha256,
+        "tar_sha256": tar_sha256,
+        "bytes": size,
+        "members": members,
+        "compression": "gzip" if compressed else None,
+    }
+    files.write_json(staged_json, description)
+    return folder
+
+
+def read_staged(tar_path: Path) -> dict[str, Any]:
+    """The ``staged.json`` beside a staged tar, after checking that the tar is still the one it describes.
+
+    Raises:
+        AugmarkError: The tar or its description is missing, or the bytes are others.
+    """
+    remedy = f"remove the folder {tar_path.parent} and stage again"
+    staged = files.read_json(tar_path.parent / "staged.json", STAGED_SCHEMA, remedy=remedy)
+    if not tar_path.is_file():
+        raise AugmarkError("is not there", where=str(tar_path), remedy=remedy)
+    found = files.hash_file(tar_path, f"check {staged['name']}")
+    if found != staged["tar_sha256"]:
+        what = f"was changed after staging: sha256 {staged['tar_sha256']}, now {found}"
+        raise AugmarkError(what, where=str(tar_path), remedy=remedy)
+    return staged
+
+
+def _local(source: str) -> Path:
+    if _URL.match(source):
+        raise AugmarkError(
+            "is a URL; only local files and folders are staged here",
+            where=source,
+            remedy="download it first and give the path of the file",
+        )
+    path = Path(source).expanduser()
+    if path.is_dir() or path.is_file():
+        return path
+    what = "is neither a file nor a folder" if path.exists() else "is not there"
+    raise AugmarkError(what, where=source, remedy="give the path of a .tar, a .tar.gz or a folder")
+
+
+def _stamp(path: Path, kind: str, source: str) -> Any:
+    """What changes when the content does: size and times. The change time is there because a copy can keep
+    the size and the modification time."""
+    if kind == "folder":
+        return [short_digest(listing := list_folder(path, source)), len(listing)]
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _remembered(memo: Path, stamp: Any) -> str | None:
+    try:
+        value = files.read_json(memo, MEMO_SCHEMA, remedy="")
+    except AugmarkError:
+        return None  # not there, or cut off: read the source again
+    known = value.get("sha256")
+    return known if value.get("stamp") == stamp and _SHA256.fullmatch(str(known)) else None
+
+
+def _read_digest(path: Path, kind: str, source: str, name: str) -> str:
+    from augmark.progress import progress
+
+    listing = list_folder(path, source) if kind == "folder" else None
+    with progress(total=_total(path, listing), label=f"hash {name}", unit="B") as bar:
+        if listing is not None:
+            return folder_digest(path, listing, bar.update)
+        with _opened(path, source) as stream:
+            return files.copy_hashed(stream, None, bar.update)
+
+
+def _copy(source: str, kind: str, part: Path, name: str) -> tuple[str, str]:
+    """Write the source's tar to ``part``; return the dataset's sha256 and the tar's."""
+    if kind == "demo":
+        return _build_demo(part)
+    from augmark.progress import progress
+
+    path = _local(source)
+    found = kind_of(source)
+    if (found == "folder") != (kind == "folder"):
+        raise AugmarkError(f"is a {found}, not a {kind}", where=source, remedy=f"declare kind: {found}")
+    listing = list_folder(path, source) if kind == "folder" else None
+    total = _total(path, listing)
+    # A tar's header and padding take up to 1 KiB for each file.
+    files.require_free(part.parent, total + 1024 * len(listing or ()), f"staging {name}")
+    with progress(total=total, label=f"stage {name}", unit="B") as bar:
+        if listing is None:
+            with _opened(path, source) as stream, open(part, "wb") as target:
+                sha256 = files.copy_hashed(stream, target, bar.update)
+            return sha256, sha256
+        sha256 = pack_folder(path, listing, part, bar.update)
+    return sha256, files.hash_file(part, f"hash {name}")
+
+
+def _build_demo(part: Path) -> tuple[str, str]:
+    from augmark.data.demo import COUNT, DEMO_BYTES, build_demo
+    from augmark.progress import progress
+
+    files.require_free(part.parent, DEMO_BYTES, "staging demo")
+    with progress(total=COUNT, label="build demo", unit="image") as bar:
+        build_demo(part, bar.update)
+    sha256 = files.hash_file(part, "stage demo")
+    return sha256, sha256
+
+
+def _require_declared(source: str, kind: str, declared: str, found: str) -> None:
+    if found == declared:
+        return
+    if kind == "demo":
+        remedy = "rebuild the workflow's environment from its lock: other releases encode other bytes"
+    else:
+        remedy = (
+            f"if it is the right one, declare sha256: {found} (config/datasets.yaml), "
+            "or run again if it was named by its path; otherwise fetch it again"
+        )
+    raise AugmarkError(f"has the sha256 {found}, but {declared} was declared", where=source, remedy=remedy)
+
+
+def _is_whole(folder: Path, declared: str) -> bool:
+    try:
+        return read_staged(folder / "dataset.tar")["sha256"] == declared
+    except AugmarkError:
+        return False
+
+
+def _total(path: Path, listing: list[FolderFile] | None) -> int:
+    return path.stat().st_size if listing is None else sum(file.size for file in listing)
+
+
+def _opened(path: Path, source: str) -> Any:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        raise AugmarkError(what, where=source, remedy="check its permissions") from error
