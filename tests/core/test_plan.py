@@ -1,0 +1,167 @@
+"""The plan: which cells there are, in which order, and what each depends on."""
+
+import copy
+import dataclasses
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from augmark.config.load import load
+from augmark.plan import Sources, make_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAIN = load(ROOT, {})
+
+
+def sources(chosen=PLAIN, **changed):
+    stanzas = chosen.libraries.values()
+    known = {
+        "machine": "local-0000",
+        "machine_kind": "local",
+        "datasets": {"images": {"name": "demo", "kind": "demo", "source": "demo", "digest": "d" * 64}},
+        "locks": {stanza["environment"]: stanza["environment"] for stanza in stanzas},
+        "adapter_code": {stanza["adapter"]: stanza["adapter"] for stanza in stanzas},
+        "audit_code": "audit",
+        "items_code": "items",
+    }
+    return Sources(**{**known, **changed})
+
+
+def cell_keys(plan):
+    return {
+        (c["scenario"], c["mode"], c["library"], c["device"], c["repeat"]): c["path"] for c in plan.cells()
+    }
+
+
+def rows(plan, library):
+    definition = plan.definition("image-rgb", "micro", library, "cpu")
+    return {row["transform"]: row["digest"] for row in definition["rows"]}
+
+
+def test_every_library_and_control_has_a_cell_per_repeat():
+    """Demo at depth min: four libraries and two controls, two repeats."""
+    libraries = {c["library"] for c in make_plan(PLAIN, sources()).cells()}
+    assert {"albumentationsx", "torchvision", "kornia", "pillow", "control-copy", "control-slow"} == libraries
+    assert 12 == len(make_plan(PLAIN, sources()).cells())
+
+
+def test_depth_max_plans_all_58_rows_for_every_library():
+    """What a library lacks is a row too, with its reason."""
+    plan = make_plan(load(ROOT, {"depth": "max"}), sources())
+    for library, offered in [("albumentationsx", 58), ("torchvision", 34), ("kornia", 54), ("pillow", 33)]:
+        planned = plan.definition("image-rgb", "micro", library, "cpu")["rows"]
+        assert 58 == len(planned)
+        assert offered == sum(row["planned"] == "run" for row in planned)
+        assert all(row["reason"] for row in planned if row["planned"] != "run")
+
+
+def test_blocks_are_interleaved_and_their_order_differs_between_repeats():
+    """Repeat 0 of every library, then repeat 1; inside a block an order of its own."""
+    cells = make_plan(load(ROOT, {"repeats": 6}), sources()).cells()
+    assert [repeat for repeat in range(6) for _ in range(6)] == [c["repeat"] for c in cells]
+    orders = {tuple(c["library"] for c in cells[start : start + 6]) for start in range(0, 36, 6)}
+    assert len(orders) > 1
+    assert [c["priority"] for c in cells] == sorted((c["priority"] for c in cells), reverse=True)
+
+
+def test_the_plan_is_a_function_of_its_input():
+    """The same input gives the same plan, to the digest."""
+    assert make_plan(PLAIN, sources()).digest == make_plan(load(ROOT, {}), sources()).digest
+
+
+def test_more_repeats_only_add_cells():
+    """What was measured for three repeats serves for five."""
+    few = cell_keys(make_plan(load(ROOT, {"repeats": 3}), sources()))
+    many = cell_keys(make_plan(load(ROOT, {"repeats": 5}), sources()))
+    assert few.items() <= many.items()
+
+
+def test_adding_a_library_only_adds_cells():
+    """Nobody's path or digest moves."""
+    more = dataclasses.replace(PLAIN, libraries={**PLAIN.libraries, "new": PLAIN.libraries["pillow"]})
+    before, after = cell_keys(make_plan(PLAIN, sources())), cell_keys(make_plan(more, sources()))
+    assert before.items() < after.items()
+    assert {"new"} == {key[2] for key in after.keys() - before.keys()}
+
+
+def test_a_changed_lock_stales_that_library_alone():
+    """A library's upgrade does not move another's numbers."""
+    before = make_plan(PLAIN, sources())
+    locks = {**sources().locks, "kornia": "another"}
+    after = make_plan(PLAIN, sources(locks=locks))
+    moved = {key[2] for key, path in cell_keys(after).items() if cell_keys(before)[key] != path}
+    assert {"kornia"} == moved
+    assert not rows(before, "kornia").items() & {
+        (name, digest) for name, digest in rows(after, "kornia").items() if name in runs(after, "kornia")
+    }
+
+
+def runs(plan, library):
+    definition = plan.definition("image-rgb", "micro", library, "cpu")
+    return {row["transform"] for row in definition["rows"] if row["planned"] == "run"}
+
+
+def test_a_changed_parameter_stales_one_transforms_rows():
+    """Only the rows of that transform move; the cells' paths move with them."""
+    transforms = copy.deepcopy(PLAIN.transforms)
+    transforms["Rotate"]["params"]["angle_degrees"] = [-10, 10]
+    before = make_plan(PLAIN, sources())
+    after = make_plan(dataclasses.replace(PLAIN, transforms=transforms), sources())
+    for library in ("albumentationsx", "torchvision", "kornia", "pillow"):
+        moved = {
+            name for name, digest in rows(after, library).items() if rows(before, library)[name] != digest
+        }
+        assert {"Rotate"} == moved
+    assert rows(before, "control-copy") == rows(after, "control-copy")
+
+
+@pytest.mark.parametrize("section", ["statistics", "limits"])
+def test_judging_rules_do_not_stale_measurements(section):
+    """How numbers are compared, or when a hang is called one, does not change what was measured."""
+    policy = copy.deepcopy(PLAIN.policy)
+    for key, value in policy[section].items():
+        if key != "resident_share":
+            policy[section][key] = value * 2
+    after = make_plan(dataclasses.replace(PLAIN, policy=policy), sources())
+    assert cell_keys(make_plan(PLAIN, sources())) == cell_keys(after)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"datasets": {"images": {"name": "demo", "kind": "demo", "source": "demo", "digest": "e" * 64}}},
+        {"audit_code": "another"},
+        {"items_code": "another"},
+    ],
+)
+def test_other_items_are_other_rows_for_every_library(changed):
+    """All libraries time the same items: when they change, every cell does."""
+    before, after = cell_keys(make_plan(PLAIN, sources())), cell_keys(make_plan(PLAIN, sources(**changed)))
+    assert before.keys() == after.keys()
+    assert not set(before.values()) & set(after.values())
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["albumentationsx", "torchvision", "kornia", "pillow"]), min_size=1, unique=True
+    ),
+    st.integers(1, 4),
+)
+def test_narrowing_only_takes_away(libraries, repeats):
+    """A narrower selection has the same cells, fewer of them, and always the controls."""
+    wide = cell_keys(make_plan(load(ROOT, {"repeats": 4}), sources()))
+    narrow = cell_keys(make_plan(load(ROOT, {"libraries": libraries, "repeats": repeats}), sources()))
+    assert narrow.items() <= wide.items()
+    assert {*libraries, "control-copy", "control-slow"} == {key[2] for key in narrow}
+
+
+def test_a_large_plan_is_made_quickly_enough_to_be_asked_often():
+    """2,000 cells in well under the 20 s that a dry run may take (a bound, not a speed)."""
+    large = load(ROOT, {"depth": "max", "repeats": 334})
+    begun = time.process_time()
+    assert 2004 == len(make_plan(large, sources()).cells())
+    assert time.process_time() - begun < 10

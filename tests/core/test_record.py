@@ -1,0 +1,107 @@
+"""Records are checked when written, written once, and whole or not there."""
+
+import json
+import os
+import resource
+import signal
+
+import pytest
+
+from augmark import record
+from augmark.errors import AugmarkError
+
+
+def make(**row):
+    """A whole record of one row."""
+    base = record.blank_row("Blur", "0" * 10, "s1")
+    base.update({"status": "ok", "values": [1e-3, 2e-3], **row})
+    content = dict.fromkeys(record.RECORD_FIELDS)
+    cell = {"machine": "m", "scenario": "s", "mode": "micro", "library": "l", "device": "cpu", "repeat": 0}
+    content.update(schema=record.SCHEMA, cell=cell, digest="0123456789", rows=[base])
+    return content
+
+
+def test_a_whole_record_has_no_problems():
+    """The check lets a good record through."""
+    assert [] == record.problems(make())
+
+
+@pytest.mark.parametrize("status", [s for s in record.STATUSES if s not in record.MEASURED])
+def test_only_ok_and_slow_carry_numbers(status):
+    """A number beside any other status is refused."""
+    assert record.problems(make(status=status, reason="why")) == [
+        f"row Blur: status {status} carries no numbers, found [0.001, 0.002]"
+    ]
+
+
+@pytest.mark.parametrize("values", [None, [], [0.0], [-1.0], [float("nan")], [float("inf")], [1]])
+def test_values_are_positive_and_finite(values):
+    """Zero is never a measured time."""
+    assert len(record.problems(make(values=values))) == 1
+
+
+def test_a_status_without_number_needs_a_reason():
+    """Never a silent gap."""
+    assert record.problems(make(status="failed", values=None)) == ["row Blur: status failed has no reason"]
+
+
+def test_an_unknown_status_and_a_missing_field_are_refused():
+    """A record has its fields and statuses, and no others."""
+    assert "status 'meh' is not one of" in record.problems(make(status="meh"))[0]
+    short = make()
+    del short["session"]
+    assert record.problems(short) == ["field session is missing"]
+    assert record.problems({**make(), "extra": 1}) == ["field extra is unknown"]
+
+
+def test_a_record_is_written_once(tmp_path):
+    """The first to arrive stays; nothing else is left in the folder."""
+    path = tmp_path / "a" / "r0.json"
+    assert record.write_once(path, {"n": 1})
+    assert not record.write_once(path, {"n": 2})
+    assert {"n": 1} == json.loads(path.read_text())
+    assert ["r0.json"] == os.listdir(path.parent)
+
+
+def test_a_truncated_record_is_named_with_the_remedy(tmp_path):
+    """Half a record is an error that says what to do, not a record."""
+    path = tmp_path / "m/s/micro/l/cpu/r0.0123456789.json"
+    record.write_once(path, make())
+    path.write_text(path.read_text()[:200])
+    with pytest.raises(AugmarkError, match="delete the file") as error:
+        record.read_record(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_record_in_another_cells_place_is_refused(tmp_path):
+    """The path and the identity are one thing."""
+    path = tmp_path / "m/s/micro/l/cpu/r1.0123456789.json"
+    record.write_once(path, make())
+    with pytest.raises(AugmarkError, match="the path says"):
+        record.read_record(path)
+
+
+def test_a_full_disk_leaves_nothing_and_says_so(tmp_path):
+    """A write that is cut short by the system is an error with a remedy; no half file counts as a record."""
+    path = tmp_path / "r0.json"
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1]))
+    try:
+        with pytest.raises(AugmarkError, match="cannot write") as error:
+            record.write_once(path, {"rows": ["x" * 100_000]})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert "disk space" in str(error.value)
+    assert [] == os.listdir(tmp_path)
+
+
+def test_derived_json_is_rewritten_only_when_it_changes(tmp_path):
+    """What others look at by time keeps its time."""
+    path = tmp_path / "plan.json"
+    assert record.replace_json(path, {"n": 1})
+    before = path.stat().st_mtime_ns
+    assert not record.replace_json(path, {"n": 1})
+    assert before == path.stat().st_mtime_ns
+    assert record.replace_json(path, {"n": 2})

@@ -1,0 +1,155 @@
+"""What a number was made from is in its path; what changes makes new rows, and what does not, none."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import copy_project
+
+
+def packages(path):
+    return json.loads(path.read_text())["environment"]["packages"]
+
+
+def rows_of(path):
+    return {row["transform"]: row for row in json.loads(path.read_text())["rows"]}
+
+
+@pytest.fixture
+def pillow(project):
+    """A copy that measures Pillow alone, on few items."""
+    project.words = (
+        "paper_tables",
+        "--config",
+        "libraries=pillow",
+        "transforms=HorizontalFlip,Invert",
+        "items=8",
+    )
+    project.run("snakemake", *project.words)
+    return project
+
+
+def pillow_records(project):
+    return {path for path in project.records() if "/pillow/" in str(path)}
+
+
+def test_a_changed_lock_is_measured_with_what_it_names(pillow):
+    """A new lock means a new environment and new rows of that library; the old lock brings back its own."""
+    before = {path: path.read_bytes() for path in pillow.records()}
+    lock = pillow.root / "envs" / "pillow.txt"
+    old = {path: path.read_text() for path in pillow.root.glob("envs/pillow.*")}
+    asked = pillow.root / "envs" / "pillow.in"
+    asked.write_text(asked.read_text().replace("pillow==13.0.0", "pillow==12.0.0"))
+    command = [sys.executable, "scripts/lock_envs.py", "pillow"]
+    subprocess.run(command, cwd=pillow.root, env=pillow.environment(), check=True, capture_output=True)
+    assert "pillow==12.0.0" in lock.read_text()
+    pillow.run("snakemake", *pillow.words)
+    new = set(pillow.records()) - before.keys()
+    assert {("pillow", "r0"), ("pillow", "r1")} == {(p.parts[-3], p.name.split(".")[0]) for p in new}
+    assert {"12.0.0"} == {packages(path)["pillow"] for path in new}
+    assert before.items() <= {path: path.read_bytes() for path in pillow.records()}.items()
+    assert "12.0.0" in (pillow.results / "tables" / "image-rgb-micro.md").read_text()
+    stale = pillow.run("augmark", "coverage", "--config", *pillow.words[2:]).stdout
+    assert "stale" in stale
+    for path, text in old.items():
+        path.write_text(text)
+    pillow.run("snakemake", *pillow.words)
+    table = (pillow.results / "tables" / "image-rgb-micro.md").read_text()
+    assert "12.0.0" not in table
+    assert "13.0.0" in table
+    assert before.keys() | new == set(pillow.records())
+
+
+def test_an_added_transform_is_measured_and_the_rest_is_carried(pillow):
+    """Rows that still match go over with their session; only the new one is timed."""
+    before = {path.name.split(".")[0]: rows_of(path) for path in pillow_records(pillow)}
+    known = set(pillow.records())
+    words = [word.replace("Invert", "Invert,VerticalFlip") for word in pillow.words]
+    pillow.run("snakemake", *words)
+    new = pillow_records(pillow) - known
+    assert 2 == len(new)
+    for path in new:
+        after, earlier = rows_of(path), before[path.name.split(".")[0]]
+        assert {"HorizontalFlip": True, "Invert": True, "VerticalFlip": False} == {
+            name: row["carried"] for name, row in after.items()
+        }
+        for name in earlier:
+            assert earlier[name]["values"] == after[name]["values"]
+            assert earlier[name]["session"] == after[name]["session"]
+        assert ["VerticalFlip"] == json.loads(path.read_text())["order"]
+
+
+def test_touch_docs_and_comments_measure_nothing(pillow):
+    """Times of files and words beside the code do not matter."""
+    before = {path: path.read_bytes() for path in pillow.records()}
+    for folder in ("config", "workflow", "scripts", "envs", "docs"):
+        for path in (pillow.root / folder).rglob("*"):
+            if path.is_file():
+                os.utime(path)
+    for name in ("workflow/augmark/worker/timing.py", "workflow/augmark/libraries/pillow.py"):
+        path = pillow.root / name
+        path.write_text("# Says nothing.\n" + path.read_text())
+    rules = pillow.root / "workflow" / "rules" / "measure.smk"
+    rules.write_text(rules.read_text() + "\n# Says nothing either.\n")
+    pillow.run("snakemake", *pillow.words)
+    assert before == {path: path.read_bytes() for path in pillow.records()}
+
+
+def test_a_changed_adapter_stales_its_library(pillow):
+    """Another way of doing it is another row; the controls stay."""
+    before = set(pillow.records())
+    path = pillow.root / "workflow" / "augmark" / "libraries" / "pillow.py"
+    path.write_text(path.read_text() + "\n\nUNUSED = 1\n")
+    pillow.run("snakemake", *pillow.words)
+    assert {"pillow"} == {path.parts[-3] for path in set(pillow.records()) - before}
+
+
+def test_one_deleted_cell_is_measured_alone(pillow):
+    """The rest stays to the byte."""
+    victim = sorted(pillow_records(pillow))[0]
+    others = {path: path.read_bytes() for path in pillow.records() if path != victim}
+    victim.unlink()
+    pillow.run("snakemake", *pillow.words)
+    assert others | {victim: victim.read_bytes()} == {path: path.read_bytes() for path in pillow.records()}
+
+
+def test_a_fresh_clone_with_the_records_measures_nothing(pillow, tmp_path, environments):
+    """Given records, a clone makes its tables without a library: not even an environment is built."""
+    clone = copy_project(tmp_path / "clone")
+    for path in pillow.records():
+        place = clone.results / path.relative_to(pillow.results)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(path.read_bytes())
+    clone.run("snakemake", *pillow.words)
+    assert not (clone.results / "envs").exists()
+    assert not (clone.results / "items").exists()
+    table = "tables/image-rgb-micro.md"
+    assert (pillow.results / table).read_text() == (clone.results / table).read_text()
+
+
+def test_an_environment_that_is_not_its_lock_is_refused(pillow):
+    """A package that was changed by hand stops the measurement; the message names it."""
+    probe = next((pillow.results / "probes").glob("*/*/*/pillow/*/*.json"))
+    digest = json.loads(next(iter(pillow_records(pillow))).read_text())["environment"]["lock_digest"]
+    site = next((pillow.results / "envs" / f"pillow.{digest}").glob("lib/python*/site-packages"))
+    metadata = next(site.glob("tqdm-*.dist-info"))
+    aside = metadata.with_name("tqdm-0.0.1.dist-info")
+    content = (metadata / "METADATA").read_text()
+    metadata.rename(aside)
+    (aside / "METADATA").unlink()
+    (aside / "METADATA").write_text(content.replace("\nVersion: ", "\nVersion: 0.0.1\nX: ", 1))
+    try:
+        for path in (*pillow_records(pillow), probe):
+            path.unlink()
+        done = pillow.run("snakemake", *pillow.words, check=False)
+        assert done.returncode != 0
+        said = done.stdout + done.stderr
+        assert "is not what the lock says" in said
+        assert "tqdm" in said
+        assert set() == pillow_records(pillow)
+    finally:
+        (aside / "METADATA").write_text(content)
+        aside.rename(metadata)

@@ -1,0 +1,131 @@
+"""kill -9 anywhere, then the same command: what was whole stays, what was cut off is measured again."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+WORDS = ["paper_tables", "--config", "transforms=SlowEveryCall,WorksAtRandom", "repeats=3"]
+
+
+def start(project):
+    snakemake = Path(sys.executable).parent / "snakemake"
+    return subprocess.Popen(
+        [str(snakemake), *WORDS],
+        cwd=project.root,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def processes(project, script):
+    """Running processes of this project whose command line holds ``script``."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        try:
+            words = " ".join(process.info["cmdline"] or [])
+            if script in words and Path(process.cwd()) == project.root:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def wait_for(what, seconds=120.0):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if answer := what():
+            return answer
+        time.sleep(0.05)
+    pytest.fail("it did not come about in time")
+
+
+def wait_until_measuring(project, whole=1):
+    """Wait until some records are whole and another cell is in the hands of a worker."""
+    wait_for(lambda: len(project.records()) >= whole)
+    measuring = wait_for(lambda: processes(project, "scripts/measure.py"))
+    wait_for(lambda: processes(project, "scripts/worker.py"))
+    return measuring[0]
+
+
+def snapshot(project):
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in project.records()}
+
+
+@pytest.mark.parametrize("victim", ["workflow", "measure"])
+def test_kill_minus_nine_and_the_same_command(fake_project, victim):
+    """Nothing goes on running, whole records keep their bytes, and the rest is completed."""
+    run = start(fake_project)
+    measure = wait_until_measuring(fake_project)
+    whole = snapshot(fake_project)
+    if victim == "workflow":
+        os.kill(run.pid, signal.SIGKILL)
+    else:
+        measure.kill()
+    run.wait(timeout=60)
+    for script in ("scripts/measure.py", "scripts/worker.py"):
+        wait_for(lambda script=script: not processes(fake_project, script), seconds=10)
+    now = snapshot(fake_project)
+    assert whole.items() <= now.items()
+    assert len(now) < 12
+    fake_project.run("snakemake", *WORDS)
+    assert now.items() <= snapshot(fake_project).items()
+    assert 12 == len(fake_project.records())
+    assert "Nothing to be done" in fake_project.run("snakemake", *WORDS).stderr
+
+
+def test_ctrl_c_leaves_nothing_running(fake_project):
+    """An interrupt ends the run, its job and its worker."""
+    run = start(fake_project)
+    wait_until_measuring(fake_project)
+    os.killpg(run.pid, signal.SIGINT)
+    run.wait(timeout=60)
+    assert run.returncode != 0
+    for script in ("scripts/measure.py", "scripts/worker.py"):
+        wait_for(lambda script=script: not processes(fake_project, script), seconds=10)
+
+
+def test_a_killed_worker_costs_its_row_not_its_cell(fake_project):
+    """The worker alone is killed: the row in flight is crashed, the cell is whole."""
+    run = start(fake_project)
+    wait_until_measuring(fake_project)
+    done = len(fake_project.records())
+    for worker in processes(fake_project, "scripts/worker.py"):
+        worker.kill()
+    assert 0 == run.wait(timeout=300)
+    assert 12 == len(fake_project.records()) > done
+    assert "signal 9" in "".join(path.read_text() for path in fake_project.records())
+
+
+def test_a_second_run_in_the_same_folder_is_refused(fake_project):
+    """Two runs never write beside each other."""
+    run = start(fake_project)
+    try:
+        wait_until_measuring(fake_project, whole=0)
+        second = fake_project.run("snakemake", *WORDS, check=False)
+        assert second.returncode != 0
+        assert "another run is at work" in second.stdout + second.stderr
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait(timeout=60)
+
+
+def test_a_timed_job_waits_for_the_machine(fake_project):
+    """While another checkout times, this one waits; its wall time leaves the waiting out."""
+    fake_project.run("snakemake", *WORDS, "--until", "probe")
+    with open("/tmp/augmark-machine.lock", "a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        run = start(fake_project)
+        wait_for(lambda: processes(fake_project, "scripts/measure.py"))
+        time.sleep(2)
+        assert [] == processes(fake_project, "scripts/worker.py")
+        os.killpg(run.pid, signal.SIGKILL)
+    run.wait(timeout=60)

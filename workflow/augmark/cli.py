@@ -1,0 +1,137 @@
+"""The ``augmark`` command: questions about the plan and its records. It prints, and makes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from augmark import __version__
+from augmark.errors import AugmarkError
+from augmark.estimate import cell_estimate, duration
+from augmark.plan import Plan
+
+
+def project_root() -> Path:
+    """The checkout that the command was installed from, or the one that it is called in.
+
+    Raises:
+        AugmarkError: Neither holds a Snakefile.
+    """
+    for folder in (Path.cwd(), Path(__file__).resolve().parents[2]):
+        if (folder / "Snakefile").is_file() and (folder / "config").is_dir():
+            return folder
+    raise AugmarkError(
+        "no augmark project here", where=str(Path.cwd()), remedy="change into the project's root"
+    )
+
+
+def parse_overrides(pairs: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` pairs as ``snakemake --config`` reads them (values are YAML).
+
+    Raises:
+        AugmarkError: A pair has no ``=``, or its value is no YAML.
+    """
+    import yaml
+
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise AugmarkError(
+                f"{pair!r} is not key=value", where="--config", remedy="write for example depth=max"
+            )
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise AugmarkError(f"{pair!r} cannot be read: {error}", where="--config") from error
+    return found
+
+
+def plan_command(plan: Plan, args: argparse.Namespace) -> int:
+    """Print cells, files and time."""
+    content = plan.content
+    print(f"campaign {content['campaign']}, depth {content['depth']}, machine {content['machine']}")
+    if content["stamp"]:
+        print(f"depth {content['depth']} is a {content['stamp']}")
+    for key, about in content["datasets"].items():
+        print(f"{key}: {about['name']} (sha256 {about['digest'][:10]}...)")
+    counts: Counter[str] = Counter()
+    total, known = 0.0, True
+    print(f"\n{'cell':<58} {'rows':>5}  {'time':>9}  record")
+    for cell in plan.cells():
+        key = "/".join(cell[name] for name in ("scenario", "mode", "library", "device"))
+        rows = [row["planned"] for row in content["definitions"][key]["rows"]]
+        counts.update(rows)
+        there = (plan.output / "records" / cell["path"]).exists()
+        estimate = cell_estimate(plan, cell)
+        total, known = total + estimate.seconds, known and estimate.known
+        time = "there" if there else ("" if estimate.known else ">= ") + duration(estimate.seconds)
+        print(f"{key + ' r' + str(cell['repeat']):<58} {rows.count('run'):>5}  {time:>9}  {cell['path']}")
+    cells = plan.cells()
+    left = sum(not (plan.output / "records" / cell["path"]).exists() for cell in cells)
+    print(f"\n{len(cells)} cells, {left} to measure; rows: " + _counted(counts))
+    print(
+        f"time left: {'about' if known else 'at least'} {duration(total)}"
+        + ("" if known else " (no probe yet)")
+    )
+    print(f"files: {len(cells)} records below {plan.output / 'records'}")
+    if args.files:
+        print("\n".join(str(path) for path in plan.record_paths()))
+    return 0
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+def coverage_command(plan: Plan, args: argparse.Namespace) -> int:
+    """Print planned rows against records; 1 where a planned row has none."""
+    from augmark.analysis.coverage import cover, render
+    from augmark.record import read_record
+
+    folder = plan.output / "records" / plan.machine
+    found = [read_record(path) for path in sorted(folder.glob("*/*/*/*/r*.json"))]
+    coverage = cover(plan.content, found, machine=plan.machine)
+    print(render(coverage, grid=not args.short))
+    return coverage.exit_status
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's words. Every question takes the same keys as ``snakemake --config``."""
+    top = argparse.ArgumentParser(prog="augmark", description=__doc__)
+    top.add_argument("--version", action="version", version=f"augmark {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--config", nargs="+", default=[], metavar="KEY=VALUE", help="as for snakemake")
+    plan = commands.add_parser("plan", parents=[common], help="cells, expected files and time")
+    plan.add_argument("--files", action="store_true", help="list every record's path")
+    plan.set_defaults(answer=plan_command)
+    coverage = commands.add_parser("coverage", parents=[common], help="planned rows against records")
+    coverage.add_argument("--short", action="store_true", help="counts only, no grid")
+    coverage.set_defaults(answer=coverage_command)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Answer one question; the exit status means something (see each)."""
+    from augmark.planning import plan_now
+
+    args = parser().parse_args(arguments)
+    try:
+        root = project_root()
+        overrides = parse_overrides(args.config)
+        machine = overrides.pop("machine", "local")
+        return args.answer(plan_now(root, overrides, machine=machine), args)
+    except AugmarkError as error:
+        print(f"augmark: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

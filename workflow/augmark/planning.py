@@ -1,0 +1,116 @@
+"""The plan as it is now: configuration, locks, code and data are read and put together.
+
+Workflow side. What depends on files is here; what follows from them is in ``augmark.plan``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from augmark import codehash, host
+from augmark.config.load import Settings, load
+from augmark.data import stage
+from augmark.errors import AugmarkError
+from augmark.locks import lock_digest
+from augmark.plan import Plan, Sources, make_plan
+from augmark.record import replace_json
+
+AUDIT = "augmark.data.audit"
+ITEMS = "augmark.data.items"
+
+
+def plan_now(root: Path, overrides: Mapping[str, Any] | None = None, *, machine: str = "local") -> Plan:
+    """Load, check and resolve the configuration.
+
+    Args:
+        root: The project's root.
+        overrides: Keys of config.yaml as the command line gave them.
+        machine: A name of machines.yaml; ``local`` is completed by the host's fingerprint.
+
+    Raises:
+        AugmarkError: The configuration is wrong (all problems at once), or the data is not there.
+    """
+    settings = load(root, overrides)
+    if machine not in settings.machines:
+        raise AugmarkError(
+            f"unknown machine {machine!r}", where="machines.yaml", remedy="name one that is there"
+        )
+    campaign = settings.campaigns[settings.config["campaign"]]
+    if campaign["records"] == "fetch" and machine == "local":
+        raise AugmarkError(
+            f"campaign {settings.config['campaign']} is never measured at the desk, and no published "
+            f"records of {', '.join(campaign['machines'])} are pinned in this version",
+            where="config: campaign",
+            remedy="use campaign=demo here (with depth=max for all transforms)",
+        )
+    return make_plan(settings, _sources(settings, root, machine))
+
+
+def _sources(settings: Settings, root: Path, machine: str) -> Sources:
+    stanzas = settings.libraries.values()
+    keys = {scenario["dataset"] for scenario in settings.scenarios.values()}
+    return Sources(
+        machine=host.local_machine() if machine == "local" else machine,
+        machine_kind=machine,
+        datasets={key: _dataset(settings, root, key) for key in sorted(keys)},
+        locks={
+            name: lock_digest(root / "envs" / f"{name}.txt") for name in {s["environment"] for s in stanzas}
+        },
+        adapter_code={name: codehash.row_code_digest(name) for name in {s["adapter"] for s in stanzas}},
+        audit_code=codehash.code_digest(AUDIT),
+        items_code=codehash.code_digest(ITEMS),
+    )
+
+
+def _dataset(settings: Settings, root: Path, key: str) -> dict[str, Any]:
+    """Name, kind, source and digest of the data that a config key names."""
+    source = settings.config[key]
+    if source in settings.datasets:
+        stanza = settings.datasets[source]
+        return {
+            "name": source,
+            "kind": stanza["kind"],
+            "source": stanza.get("source", source),
+            "digest": stanza["sha256"],
+        }
+    path = str(Path(source).expanduser())
+    output = root / settings.config["output"]
+    return {
+        "name": stage.dataset_name(path),
+        "kind": stage.kind_of(path),
+        "source": source,
+        "digest": stage.declare(path, output),
+    }
+
+
+def write_plan(plan: Plan) -> None:
+    """Write the plan for the jobs that follow it, and per machine the list of cells that there should be.
+
+    The list is rewritten only when it changes: what gathers the cells has it as an input, so that going
+    back to an earlier lock, depth or selection also goes back to its rows.
+    """
+    replace_json(plan.path, plan.content)
+    replace_json(cells_file(plan), [cell["path"] for cell in plan.cells()])
+    replace_json(current_file(plan), plan.content)
+
+
+def cells_file(plan: Plan) -> Path:
+    """The list of the record paths that a machine should have."""
+    return plan.output / "plan" / f"{plan.machine}.cells.json"
+
+
+def current_file(plan: Plan) -> Path:
+    """The plan under a name that stays: what is made for readers has it as an input."""
+    return plan.output / "plan" / f"{plan.machine}.plan.json"
+
+
+def unless_there(product: Path, needs: Mapping[str, Path | list[Path]]) -> dict[str, Any]:
+    """Named inputs of a write-once product: none when it is there, whatever the times of what made it say."""
+    if product.exists():
+        return {}
+    return {
+        name: [str(p) for p in paths] if isinstance(paths, list) else str(paths)
+        for name, paths in needs.items()
+    }

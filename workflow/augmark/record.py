@@ -1,0 +1,191 @@
+"""The record of one cell: its form, its check, and the writing of it once. Standard library only."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from augmark.cell import Cell, parse_record_path
+from augmark.errors import AugmarkError
+
+SCHEMA = "augmark/record/1"
+MEASURED = ("ok", "slow")
+STATUSES = (*MEASURED, "unsupported", "excluded", "failed", "invalid", "oom", "timeout", "crashed")
+ROW_FIELDS = [
+    "transform",
+    "digest",
+    "status",
+    "reason",
+    "values",
+    "warmups",
+    "loops",
+    "items",
+    "form",
+    "dtype",
+    "shape",
+    "session",
+    "process",
+    "started",
+    "ended",
+    "wall_seconds",
+    "timed_seconds",
+    "flags",
+    "carried",
+    "threads_read",
+]
+RECORD_FIELDS = [
+    "schema",
+    "cell",
+    "digest",
+    "depth",
+    "campaign",
+    "config",
+    "overrides",
+    "session",
+    "order",
+    "seed",
+    "started",
+    "ended",
+    "wall_seconds",
+    "timed_seconds",
+    "load_before",
+    "load_after",
+    "threads",
+    "environment",
+    "dataset",
+    "host",
+    "code",
+    "library_version",
+    "processes",
+    "probe",
+    "rows",
+]
+
+
+def iso(seconds: float) -> str:
+    """Seconds since the epoch as UTC, to the microsecond: the order of rows can be proved from it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+
+
+def blank_row(transform: str, digest: str, session: str) -> dict[str, Any]:
+    """A row with every field, all unknown."""
+    row: dict[str, Any] = dict.fromkeys(ROW_FIELDS)
+    row.update(
+        transform=transform, digest=digest, session=session, flags=[], carried=False, timed_seconds=0.0
+    )
+    return row
+
+
+def problems(record: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a record, in words; empty when it is whole."""
+    found = [f"field {name} is missing" for name in RECORD_FIELDS if name not in record]
+    found += [f"field {name} is unknown" for name in record if name not in RECORD_FIELDS]
+    if found:
+        return found
+    if record["schema"] != SCHEMA:
+        found.append(f"schema is {record['schema']!r}, not {SCHEMA!r}")
+    try:
+        Cell(**record["cell"])
+    except (TypeError, ValueError) as error:
+        found.append(f"cell: {error}")
+    names = [row.get("transform") for row in record["rows"]]
+    found += [f"row {name} stands twice" for name in sorted({n for n in names if names.count(n) > 1})]
+    for row in record["rows"]:
+        found += [f"row {row.get('transform')}: {what}" for what in _row_problems(row)]
+    return found
+
+
+def _row_problems(row: Mapping[str, Any]) -> Iterable[str]:
+    for name in ROW_FIELDS:
+        if name not in row:
+            yield f"field {name} is missing"
+            return
+    status, values = row["status"], row["values"]
+    if status not in STATUSES:
+        yield f"status {status!r} is not one of {', '.join(STATUSES)}"
+    if status in MEASURED:
+        if not values or not all(isinstance(v, float) and math.isfinite(v) and v > 0 for v in values):
+            yield f"status {status} needs positive finite values, found {values!r}"
+    elif values is not None:
+        yield f"status {status} carries no numbers, found {values!r}"
+    if status not in ("ok",) and not row["reason"]:
+        yield f"status {status} has no reason"
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read and check one record.
+
+    Raises:
+        AugmarkError: It cannot be read, is not whole, or is not the cell that its path says.
+    """
+    remedy = "delete the file and run the same command again: only this cell is measured again"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AugmarkError(f"the record cannot be read: {error}", where=str(path), remedy=remedy) from error
+    found = problems(record) if isinstance(record, dict) else ["not a JSON object"]
+    if not found:
+        cell, digest = parse_record_path(path.as_posix())
+        if cell != Cell(**record["cell"]) or digest != record["digest"]:
+            found = [f"the path says {cell} {digest}, the record {record['cell']} {record['digest']}"]
+    if found:
+        raise AugmarkError("; ".join(found[:5]), where=str(path), remedy=remedy)
+    return record
+
+
+def write_once(path: Path, content: Mapping[str, Any]) -> bool:
+    """Write JSON beside its place and link it there; what is already there stays.
+
+    Returns:
+        Whether this call's content is the one that is there now.
+
+    Raises:
+        AugmarkError: The file system refused (full, read-only); nothing half-written is left.
+    """
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=".", suffix=".part", delete=False
+        ) as stream:
+            temporary = stream.name
+            json.dump(content, stream, indent=1, allow_nan=False)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.link(temporary, path)
+        return True
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise AugmarkError(
+            f"cannot write: {error.strerror}",
+            where=str(path),
+            remedy="free some disk space and run the same command again",
+        ) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def replace_json(path: Path, content: Any) -> bool:
+    """Write derived JSON whole or not at all, and only when it changes.
+
+    Returns:
+        Whether the file was written.
+    """
+    # In the order of the content: libraries stand in tables as they are declared.
+    text = json.dumps(content, indent=1) + "\n"
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+    return True

@@ -1,0 +1,183 @@
+"""What the rules ask of the plan: paths, inputs, priorities, and what is said at start and end.
+
+Rules stay data; this is the one place where wildcards become parts of the plan.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from augmark import planning, progress
+from augmark.cell import canonical_json
+from augmark.errors import AugmarkError
+from augmark.plan import Plan
+
+# Key of a machine profile's configfile; it is no key of config.yaml, because a user does not choose it.
+MACHINE = "machine"
+FORMATS = ("md", "csv", "tex")
+DRAWN = ("pdf", "png")
+
+
+def overrides(workflow: Any) -> dict[str, Any]:
+    """What ``--config`` and ``--configfile`` say on top of config.yaml."""
+    said = workflow.config_settings.overwrite_config
+    return {key: value for key, value in said.items() if key != MACHINE}
+
+
+class Run:
+    """One start of the workflow.
+
+    Args:
+        plan: The resolved plan.
+        workflow: Snakemake's workflow, for its settings.
+    """
+
+    def __init__(self, plan: Plan, workflow: Any) -> None:
+        self.plan = plan
+        self._conda = any(str(method) == "conda" for method in workflow.deployment_settings.deployment_method)
+        self._lock: IO[str] | None = None
+        self.pid = os.getpid()
+        # One start on one host without interruption: blocks are paired only inside it.
+        self.session = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{self.pid}"
+
+    # --- targets -------------------------------------------------------------------------------------
+
+    def records(self) -> Path:
+        return self.plan.output / "records" / self.plan.machine / "records.parquet"
+
+    def tables(self) -> list[Path]:
+        """Every file that a reader is given."""
+        tables, figures = self.plan.output / "tables", self.plan.output / "figures"
+        named = list(self.plan.content["tables"])
+        stems = [*(f"{name}.{kind}" for name in named for kind in ("throughput", "coverage")), "efficiency"]
+        return [
+            *(tables / f"{name}.{ending}" for name in named for ending in FORMATS),
+            *(tables / name for name in ("summary.csv", "efficiency.csv", "coverage.txt")),
+            *(figures / f"{stem}.{ending}" for stem in stems for ending in DRAWN),
+        ]
+
+    # --- inputs --------------------------------------------------------------------------------------
+
+    def manifest_needs(self, w: Any) -> dict[str, str]:
+        """The staged tarball, unless the manifest is there."""
+        folder = self.plan.output / "datasets" / f"{w.dataset}.{w.digest}"
+        needs = {"tar": folder / "dataset.tar", "staged": folder / "staged.json"}
+        return planning.unless_there(folder / f"manifest.{w.audit}.json", needs)
+
+    def items_needs(self, w: Any) -> dict[str, str]:
+        """The staged tarball and its manifest, unless the items are there."""
+        key = self.plan.content["scenarios"][w.scenario]["dataset"]
+        product = self.plan.output / "items" / f"{w.scenario}.{w.digest}" / "index.json"
+        tar = self.plan.staged(key).with_name("dataset.tar")
+        return planning.unless_there(product, {"tar": tar, "manifest": self.plan.manifest(key)})
+
+    def probe_needs(self, w: Any) -> dict[str, Any]:
+        """Environment and items, unless the probe is there."""
+        product = self.plan.probe_path(w.scenario, w.mode, w.library, w.device)
+        return planning.unless_there(product, self._ready(w))
+
+    def cell_needs(self, w: Any) -> dict[str, Any]:
+        """Environment, items and the probes of the whole block, unless the record is there."""
+        name = f"r{w.repeat}.{w.digest}.json"
+        record = self.plan.output.joinpath(
+            "records", w.machine, w.scenario, w.mode, w.library, w.device, name
+        )
+        probes = self.plan.block_probes(w.scenario, w.mode, w.device)
+        return planning.unless_there(record, {**self._ready(w), "probes": probes})
+
+    def _ready(self, w: Any) -> dict[str, Any]:
+        environment = self.plan.environment_marker(self._definition(w)["environment"])
+        made = {} if self._conda else {"marker": environment}
+        return {**made, "items_index": self.plan.items_index(w.scenario)}
+
+    def _definition(self, w: Any) -> dict[str, Any]:
+        return self.plan.definition(w.scenario, w.mode, w.library, w.device)
+
+    # --- params --------------------------------------------------------------------------------------
+
+    def dataset(self, fact: str) -> Callable[[Any], str]:
+        """A fact of the plan's dataset that a rule makes, by wildcard."""
+        named = {about["name"]: about for about in self.plan.content["datasets"].values()}
+        return lambda w: str(named[w.dataset][fact])
+
+    def scenario(self, fact: str) -> Callable[[Any], str]:
+        """A fact of the plan's scenario that a rule prepares, by wildcard."""
+        return lambda w: str(self.plan.content["scenarios"][w.scenario][fact])
+
+    def exact(self, w: Any) -> str:
+        return "--exact" if self.plan.content["scenarios"][w.scenario]["items_exact"] else ""
+
+    def audit_policy(self, w: Any) -> str:
+        return canonical_json(self.plan.content["policy"]["audit"])
+
+    def python(self, w: Any) -> str:
+        """The library's interpreter: conda's where it is in use, else that of the built environment."""
+        if self._conda:
+            return "python"
+        marker = self.plan.environment_marker(self._definition(w)["environment"])
+        return str(marker.parent / "bin" / "python")
+
+    def conda(self, w: Any) -> str:
+        return str(Path("..", "..", "envs", f"{self._definition(w)['environment']}.yaml"))
+
+    def environment_lock(self, w: Any) -> str:
+        return f"envs/{w.environment}.txt"
+
+    def priority(self, w: Any) -> int:
+        """The planned order, as the scheduler wants it: the first cell has the highest priority."""
+        return self._priorities[(w.scenario, w.mode, w.library, w.device, int(w.repeat))]
+
+    @property
+    def _priorities(self) -> Mapping[tuple[str, str, str, str, int], int]:
+        if not hasattr(self, "_known"):
+            names = ("scenario", "mode", "library", "device", "repeat")
+            self._known = {tuple(c[n] for n in names): c["priority"] for c in self.plan.cells()}
+        return self._known
+
+    # --- start and end -------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Refuse a second run in this folder, and let one job at a time draw its bar on the terminal.
+
+        The lock is held by this process and falls with it, however it ends (Snakemake's own lock stays
+        after a ``kill -9`` and has to be removed by hand).
+        """
+        folder = self.plan.output / "plan"
+        self._lock = open(folder / "run.lock", "w")  # noqa: SIM115 (held until the process ends)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AugmarkError(
+                f"another run is at work in {self.plan.output}",
+                remedy="wait for it, or give this one another folder with --config output=...",
+            ) from None
+        if sys.stderr.isatty():
+            os.environ[progress.TERMINAL] = str((folder / "terminal.lock").resolve())
+
+    def report(self) -> None:
+        """Say where everything is."""
+        output, content = self.plan.output, self.plan.content
+        lines = [
+            f"campaign {content['campaign']}, depth {content['depth']}, {self.plan.machine}",
+            f"tables   {output / 'tables'}",
+            f"figures  {output / 'figures'}",
+            f"records  {self.records()}",
+            *self._timed_shares(),
+        ]
+        print("\n".join(lines), file=sys.stderr)
+
+    def _timed_shares(self) -> list[str]:
+        path = self.plan.output / "tables" / "efficiency.csv"
+        if not path.is_file():
+            return []
+        head, *lines = path.read_text(encoding="utf-8").splitlines()
+        names = head.split(",")
+        rows = [dict(zip(names, line.split(","), strict=True)) for line in lines]
+        shares = [f"{row['library']} {float(row['timed_share']):.0%}" for row in rows if row["timed_share"]]
+        return ["inside timers: " + ", ".join(shares)] if shares else []

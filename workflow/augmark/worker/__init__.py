@@ -1,0 +1,1 @@
+"""What runs inside a library's environment: standard library, numpy, pyperf, threadpoolctl."""

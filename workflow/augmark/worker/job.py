@@ -1,0 +1,236 @@
+"""What the commands ``probe`` and ``measure`` share: the job is read, checked and supervised.
+
+Runs as the parent, in the library's interpreter, without importing the library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from augmark import codehash, host, locks
+from augmark.cell import Cell, short_digest
+from augmark.errors import AugmarkError
+from augmark.plan import Plan
+from augmark.progress import progress
+from augmark.worker import supervise
+
+ROOT = Path(__file__).resolve().parents[3]
+MACHINE_LOCK = Path("/tmp/augmark-machine.lock")
+STARTUP_TIMEOUT_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One checked job.
+
+    Attributes:
+        plan: The plan that it belongs to.
+        cell: What it measures; a probe stands for all repeats, as repeat 0.
+        definition: The plan's definition of its library, scenario, mode and device.
+        out: Where its one result goes.
+        items: The index of the prepared items.
+        watched: The process that started the workflow.
+        session: The stretch of work that it belongs to.
+    """
+
+    plan: Plan
+    cell: Cell
+    definition: dict[str, Any]
+    out: Path
+    items: dict[str, Any]
+    watched: supervise.Watched
+    session: str
+
+    @property
+    def items_dir(self) -> Path:
+        return self.plan.items_index(self.cell.scenario).parent
+
+    @property
+    def memory_limit_bytes(self) -> int:
+        memory = host.memory_bytes()
+        if memory is None:
+            raise AugmarkError(
+                "the size of this machine's memory cannot be read", remedy="run on Linux or macOS"
+            )
+        return int(memory * self.definition["limits"]["memory_limit_share"])
+
+
+def parse(kind: str, arguments: list[str]) -> Job:
+    """Read the command line of ``probe`` or ``measure`` and check the job before it starts.
+
+    Raises:
+        AugmarkError: Code, environment, items or machine are not the planned ones.
+    """
+    parser = argparse.ArgumentParser(prog=kind, description=f"{kind} one cell of the plan")
+    parser.add_argument("--plan", type=Path, required=True, help="the resolved plan (JSON)")
+    parser.add_argument("--cell", required=True, help="scenario/mode/library/device")
+    parser.add_argument("--repeat", type=int, default=0)
+    parser.add_argument("--session", default="none", help="id of this stretch of work")
+    parser.add_argument("--watch", type=int, help="end when this process ends")
+    parser.add_argument("--out", type=Path, required=True, help="the result (JSON)")
+    args = parser.parse_args(arguments)
+    content = json.loads(args.plan.read_text(encoding="utf-8"))
+    plan = Plan(content, args.plan.parent.parent)
+    cell = Cell(plan.machine, *args.cell.split("/"), args.repeat)
+    definition = plan.definition(cell.scenario, cell.mode, cell.library, cell.device)
+    watched = supervise.Watched(args.watch)
+    check_measures_what_is_planned(plan, definition)
+    items = read_items(plan, cell.scenario)
+    return Job(plan, cell, definition, args.out, items, watched, args.session)
+
+
+def check_measures_what_is_planned(plan: Plan, definition: dict[str, Any]) -> None:
+    """Interpreter, packages, code and machine are those of the digests, or nothing is measured."""
+    lock = ROOT / "envs" / f"{definition['environment']}.txt"
+    again = "run the same command again: it plans with what is there now"
+    if locks.lock_digest(lock) != definition["lock_digest"]:
+        raise AugmarkError("the lock has changed since this job was planned", where=lock.name, remedy=again)
+    wrong = locks.verify_installed(lock.read_text(encoding="utf-8"))
+    if wrong:
+        raise AugmarkError(
+            f"{sys.prefix} is not what the lock says: {'; '.join(wrong[:5])}",
+            where=lock.name,
+            remedy=f"delete {sys.prefix} and run the same command again: the environment is built anew",
+        )
+    if codehash.row_code_digest(definition["adapter"]) != definition["code_digest"]:
+        raise AugmarkError("the measuring code has changed since this job was planned", remedy=again)
+    if plan.machine.startswith("local-") and host.local_machine() != plan.machine:
+        raise AugmarkError(
+            f"this host is {host.local_machine()}, the plan is for {plan.machine}", remedy=again
+        )
+
+
+def read_items(plan: Plan, scenario: str) -> dict[str, Any]:
+    """The index of the prepared items of a scenario.
+
+    Raises:
+        AugmarkError: They are not there, or are not whole.
+    """
+    path = plan.items_index(scenario)
+    remedy = f"delete {path.parent} and run the same command again: the items are prepared anew"
+    try:
+        index = json.loads(path.read_text(encoding="utf-8"))
+        size = (path.parent / "items.bin").stat().st_size
+    except (OSError, ValueError) as error:
+        raise AugmarkError(f"the items cannot be read: {error}", where=str(path), remedy=remedy) from error
+    if size != index["total_bytes"]:
+        raise AugmarkError(
+            f"items.bin has {size} B, {index['total_bytes']} expected", where=str(path), remedy=remedy
+        )
+    return index
+
+
+@contextlib.contextmanager
+def machine_to_itself(label: str, watched: supervise.Watched) -> Iterator[float]:
+    """Hold the machine's lock, so that no timed job of any checkout runs beside this one.
+
+    Yields:
+        Seconds that were waited for it: nobody's measuring time.
+    """
+    descriptor = os.open(MACHINE_LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    said, since = False, time.monotonic()
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not said:
+                    print(
+                        f"{label}: waiting, another timed job has this machine ({MACHINE_LOCK})",
+                        file=sys.stderr,
+                    )
+                said = True
+                watched.check()
+                time.sleep(0.2)
+        yield time.monotonic() - since
+    finally:
+        os.close(descriptor)
+
+
+def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str, Any]) -> supervise.Outcome:
+    """Supervise the rows of a job in the given order, with a labelled bar."""
+    limits = job.definition["limits"]
+    timeout = limits["probe_row_timeout_seconds" if kind == "probe" else "row_timeout_seconds"]
+    told = {
+        "kind": kind,
+        "adapter": job.definition["adapter"],
+        "threads": job.definition["timing"]["threads"],
+        "items_dir": str(job.items_dir.resolve()),
+        "resident_bytes": int(job.memory_limit_bytes * limits["resident_share"]),
+        **settings,
+    }
+    label = job.cell.label if kind == "measure" else f"probe {job.cell.label.rpartition(' ')[0]}"
+    with progress(label=label, total=len(rows), unit="row") as bar:
+
+        def said(event: str, row: dict[str, Any]) -> None:
+            bar.update(1 if event == "result" else 0, note=row["transform"])
+
+        return supervise.run(
+            told,
+            rows,
+            supervise.Limits(timeout, STARTUP_TIMEOUT_SECONDS, job.memory_limit_bytes),
+            job.watched,
+            said,
+        )
+
+
+def row_seed(job: Job, transform: str) -> int:
+    """Seed of a row's draws: the same for every library, another for every repeat."""
+    cell, seed = job.cell, job.definition["timing"]["seed"]
+    return int(short_digest([seed, cell.scenario, cell.mode, cell.repeat, transform])[:8], 16)
+
+
+def in_seeded_order(job: Job, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows in a random order of the repeat's own, so that drift does not favour a transform."""
+    order = sorted(rows, key=lambda row: row["transform"])
+    random.Random(row_seed(job, "order")).shuffle(order)
+    return order
+
+
+def git_state() -> tuple[str | None, bool | None]:
+    """Commit and whether the tree is dirty; unknown where there is no git or no repository."""
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        except OSError:
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit, status = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    return commit, None if status is None else bool(status)
+
+
+def command(kind: str, work: Any) -> int:
+    """Run a job as a command: the exit status, and messages without a traceback for the user's errors."""
+
+    def stop(number: int, _frame: Any) -> None:
+        raise KeyboardInterrupt(f"signal {number}")
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        work(parse(kind, sys.argv[1:]))
+    except AugmarkError as error:
+        print(f"{kind}: {error}", file=sys.stderr)
+        return 1
+    except supervise.Orphaned as error:
+        print(f"{kind}: {error}; nothing is written", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"{kind}: interrupted; nothing is written", file=sys.stderr)
+        return 130
+    return 0

@@ -1,0 +1,186 @@
+"""``measure``: one cell -> one record. Succeeds whatever its rows' statuses are."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from augmark import host, locks, record
+from augmark.cell import parse_record_path
+from augmark.errors import AugmarkError
+from augmark.worker import job as jobs
+from augmark.worker import supervise
+from augmark.worker.probe import tally
+
+Row = dict[str, Any]
+
+
+def measure(job: jobs.Job) -> None:
+    """Measure what is not carried over from an earlier record, and write the record once."""
+    started, load_before = psutil.Process().create_time(), host.load()
+    probed = read_probe(job)
+    carried = carried_rows(job)
+    todo = jobs.in_seeded_order(job, rows_to_time(job, probed, carried))
+    with jobs.machine_to_itself(job.cell.label, job.watched) as waited_seconds:
+        outcome = jobs.run_rows(job, "measure", todo, dict(_settings(job))) if todo else supervise.Outcome()
+    rows = [_final_row(job, planned, probed, carried, outcome) for planned in job.definition["rows"]]
+    content = _content(job, rows, outcome, [row["transform"] for row in todo])
+    ended = time.time()
+    content.update(
+        started=record.iso(started),
+        ended=record.iso(ended),
+        # From the start of the interpreter on; waiting for the machine is nobody's measuring time.
+        wall_seconds=ended - started - waited_seconds,
+        timed_seconds=sum(row["timed_seconds"] for row in rows if not row["carried"]),
+        load_before=load_before,
+        load_after=host.load(),
+    )
+    wrong = record.problems(content)
+    if wrong:
+        raise AugmarkError(f"the record is not whole: {'; '.join(wrong[:5])}", where=str(job.out))
+    if not record.write_once(job.out, content):
+        print(f"{job.cell.label}: a record was there already and stays", flush=True)
+    tally(job.cell.label, rows)
+
+
+def read_probe(job: jobs.Job) -> dict[str, Row]:
+    """Transform -> what the probe found."""
+    cell = job.cell
+    path = job.plan.probe_path(cell.scenario, cell.mode, cell.library, cell.device)
+    try:
+        probed = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AugmarkError(
+            f"the probe cannot be read: {error}",
+            where=str(path),
+            remedy="delete it and run the same command again",
+        ) from error
+    return probed["rows"]
+
+
+def carried_rows(job: jobs.Job) -> dict[str, Row]:
+    """Rows of earlier records of this cell that are still what is planned, by digest, newest first."""
+    found: dict[str, tuple[str, Row]] = {}
+    for path in sorted(job.out.parent.glob(f"r{job.cell.repeat}.*.json")):
+        if path == job.out or _is_set_aside(path):
+            continue
+        earlier = record.read_record(path)
+        for row in earlier["rows"]:
+            key = row["digest"]
+            if row["status"] in record.MEASURED and (key not in found or found[key][0] < row["started"]):
+                found[key] = (row["started"], row)
+    return {key: {**row, "carried": True} for key, (_, row) in found.items()}
+
+
+def _is_set_aside(path: Path) -> bool:
+    try:
+        parse_record_path(path.as_posix())
+    except ValueError:
+        return True
+    return False
+
+
+def rows_to_time(job: jobs.Job, probed: dict[str, Row], carried: dict[str, Row]) -> list[Row]:
+    """The rows that this process has to time, with what the probe said of each."""
+    rows = []
+    for planned in job.definition["rows"]:
+        seen = probed.get(planned["transform"])
+        if planned["planned"] != "run" or planned["digest"] in carried or seen is None:
+            continue
+        if seen["status"] in record.MEASURED:
+            told = {key: seen[key] for key in ("loops", "shape", "dtype")}
+            rows.append(
+                {
+                    **planned,
+                    **told,
+                    "probed": seen["status"],
+                    "probe_reason": seen["reason"],
+                    "seed": jobs.row_seed(job, planned["transform"]),
+                }
+            )
+    return rows
+
+
+def _settings(job: jobs.Job) -> Row:
+    rules = job.definition["timing"]
+    wanted = ("values", "warmup_seconds", "slow_measured_items")
+    return {"items": len(job.items["names"]), **{key: rules[key] for key in wanted}}
+
+
+def _final_row(
+    job: jobs.Job, planned: Row, probed: dict[str, Row], carried: dict[str, Row], outcome: supervise.Outcome
+) -> Row:
+    transform, digest = planned["transform"], planned["digest"]
+    if planned["planned"] == "run" and digest in carried:
+        return carried[digest]
+    row = record.blank_row(transform, digest, job.session)
+    if planned["planned"] != "run":
+        return {**row, "status": planned["planned"], "reason": planned["reason"]}
+    timed = next((result for result in outcome.rows if result["transform"] == transform), None)
+    if timed is None:
+        seen = probed[transform]
+        return {**row, "status": seen["status"], "reason": f"in the probe: {seen['reason']}"}
+    row.update(
+        {key: timed[key] for key in record.ROW_FIELDS if key in timed and key not in ("started", "ended")}
+    )
+    row.update(started=record.iso(timed["started"]), ended=record.iso(timed["ended"]))
+    row["flags"] = _flags(job, timed)
+    return row
+
+
+def _flags(job: jobs.Job, timed: Row) -> list[str]:
+    flags = []
+    declared = job.definition["timing"]["threads"]
+    if any(count != declared for count in (timed.get("threads_read") or {}).values()):
+        flags.append("threads")
+    if timed["status"] == "ok" and timed["items"] < len(job.items["names"]):
+        flags.append("reduced-items")
+    return flags
+
+
+def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: list[str]) -> Row:
+    plan, about = job.plan.content, job.plan.content["scenarios"][job.cell.scenario]
+    dataset = plan["datasets"][about["dataset"]]
+    commit, dirty = jobs.git_state()
+    packages = {name: versions[0] for name, versions in locks.installed().items()}
+    distribution = plan["libraries"][job.cell.library]["distribution"]
+    read = [row["threads_read"] for row in rows if row["threads_read"] and not row["carried"]]
+    return {
+        "schema": record.SCHEMA,
+        "cell": job.cell.as_dict(),
+        "digest": job.definition["digest"],
+        "depth": plan["depth"],
+        "campaign": plan["campaign"],
+        "config": {**plan["config"], "images": dataset["name"]},
+        "overrides": {
+            **plan["overrides"],
+            **({"images": dataset["name"]} if "images" in plan["overrides"] else {}),
+        },
+        "session": job.session,
+        "order": order,
+        "seed": job.definition["timing"]["seed"],
+        "threads": {"declared": job.definition["timing"]["threads"], "read": read[-1] if read else {}},
+        "environment": {
+            "lock_digest": job.definition["lock_digest"],
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "packages": packages,
+        },
+        "dataset": {
+            "name": dataset["name"],
+            "digest": dataset["digest"],
+            "manifest_digest": job.items["manifest_digest"],
+            "items_digest": job.definition["items_digest"],
+            "items": len(job.items["names"]),
+        },
+        "host": host.fingerprint(),
+        "code": {"digest": job.definition["code_digest"], "git_commit": commit, "git_dirty": dirty},
+        "library_version": packages.get(locks.normalise(distribution)) if distribution else None,
+        "processes": outcome.processes,
+        "probe": job.definition["probe_digest"],
+        "rows": rows,
+    }

@@ -1,0 +1,78 @@
+"""``probe``: does every transform of a library build, keep its contract, and how fast is it warm?"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from augmark import record
+from augmark.worker import job as jobs
+from augmark.worker import timing
+
+SCHEMA = "augmark/probe/1"
+
+
+def probe(job: jobs.Job) -> None:
+    """Probe the planned rows and write the probe, with the samples beside it."""
+    planned = [row for row in job.definition["rows"] if row["planned"] == "run"]
+    rules = job.definition["timing"]
+    job.out.parent.mkdir(parents=True, exist_ok=True)
+    samples = Path(tempfile.mkdtemp(dir=job.out.parent, prefix=".samples."))
+    try:
+        settings = {
+            "items": min(job.definition["probe_items"], len(job.items["names"])),
+            "sample_items": 2,
+            "samples_dir": str(samples.resolve()),
+            "failure_calls": 50,
+            **{key: rules[key] for key in _NEEDED},
+        }
+        with jobs.machine_to_itself(f"probe {job.cell.label}", job.watched):
+            outcome = jobs.run_rows(job, "probe", planned, settings)
+        items = len(job.items["names"])
+        for row in outcome.rows:
+            warm = row.get("warm_seconds_per_item")
+            row["loops"] = None if warm is None else timing.loops_for(warm, items, rules["min_value_seconds"])
+        _zip_samples(samples, sample_archive(job.out))
+        content = {
+            "schema": SCHEMA,
+            "cell": {key: value for key, value in job.cell.as_dict().items() if key != "repeat"},
+            "digest": job.definition["probe_digest"],
+            "session": job.session,
+            "processes": outcome.processes,
+            "rows": {row["transform"]: row for row in outcome.rows},
+        }
+        record.replace_json(job.out, content)
+        tally(job.cell.label.rpartition(" ")[0], outcome.rows)
+    finally:
+        shutil.rmtree(samples, ignore_errors=True)
+
+
+_NEEDED = ("warmup_seconds", "slow_judged_on_items", "slow_floor_seconds_per_item")
+
+
+def sample_archive(probe_path: Path) -> Path:
+    """Where the pinned outputs of a probe lie."""
+    return probe_path.with_suffix(".samples.zip")
+
+
+def tally(label: str, rows: list[dict[str, Any]]) -> None:
+    """Say in one line of the log how the rows came out, and each that has no number."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row["status"]] = counts.get(row["status"], 0) + 1
+    print(f"{label}: " + ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+    for row in rows:
+        if row["status"] not in ("ok", "unsupported", "excluded"):
+            print(f"  {row['transform']}: {row['status']}: {row['reason']}")
+
+
+def _zip_samples(folder: Path, archive: Path) -> None:
+    part = archive.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as bundle:
+        for path in sorted(folder.iterdir()):
+            # A fixed date: the same outputs make the same archive.
+            bundle.writestr(zipfile.ZipInfo(path.name), path.read_bytes())
+    part.replace(archive)

@@ -1,0 +1,39 @@
+"""Thread counts: asked for before a library is imported, and read back inside the process."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+POOL_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+# No call home, no update check, no write into the home folder while something is measured.
+QUIET = {"ALBUMENTATIONS_NO_TELEMETRY": "1", "ALBUMENTATIONS_OFFLINE": "1", "NO_ALBUMENTATIONS_UPDATE": "1"}
+
+
+def environment(threads: int) -> dict[str, str]:
+    """The variables that a worker is started with."""
+    return {**{name: str(threads) for name in POOL_VARIABLES}, **QUIET}
+
+
+def read_back() -> dict[str, int]:
+    """Pool -> threads, for every pool that is loaded in this process."""
+    from threadpoolctl import threadpool_info
+
+    pools: dict[str, int] = {}
+    for pool in threadpool_info():
+        name = f"{pool['user_api']}:{pool['prefix']}"
+        pools[name] = max(pools.get(name, 0), pool["num_threads"])
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        pools["torch"] = torch.get_num_threads()
+    cv2: Any = sys.modules.get("cv2")
+    if cv2 is not None:
+        # 0 is OpenCV's word for "no pool": the calling thread alone.
+        pools["opencv"] = max(1, cv2.getNumThreads())
+    return pools

@@ -1,0 +1,20 @@
+# From the records of one machine's cells to one file: the seam. Right of it nothing runs a library.
+#   in:   <output>/plan/<machine>.cells.json (the cells that there should be), their records
+#   out:  <output>/records/<machine>/records.parquet, <output>/pyperf/<machine>/... (for `pyperf show`)
+
+
+rule collect:
+    input:
+        cells=planning.cells_file(PLAN),
+        records=PLAN.record_paths(),
+    output:
+        RUN.records(),
+    log:
+        f"{PLAN.output}/logs/collect.log",
+    params:
+        plan=PLAN.path,
+        pyperf=PLAN.output / "pyperf",
+        python=sys.executable,
+    shell:
+        "exec {params.python} scripts/collect.py --plan {params.plan} --pyperf {params.pyperf}"
+        " --out {output} > {log} 2>&1"

@@ -1,0 +1,100 @@
+# From one machine's records to what a reader is given. Nothing here runs a library.
+#   in:   <output>/records/<machine>/records.parquet, <output>/plan/<machine>.plan.json (titles, notes, policy)
+#   out:  <output>/tables/{<table>.md, <table>.csv, <table>.tex, summary.csv, efficiency.csv, coverage.txt}
+#         <output>/figures/{<table>, <table>.coverage, efficiency}.{pdf, png}
+
+
+rule check_coverage:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+    output:
+        f"{PLAN.output}/tables/coverage.txt",
+    log:
+        f"{PLAN.output}/logs/check_coverage.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python} scripts/check_coverage.py --plan {params.plan:q} --records {input.records:q}"
+        " --out {output:q} > {log:q} 2>&1"
+
+
+rule summarize:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+    output:
+        f"{PLAN.output}/tables/summary.csv",
+    log:
+        f"{PLAN.output}/logs/summarize.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python} scripts/summarize.py --plan {params.plan:q} --records {input.records:q}"
+        " --out {output:q} > {log:q} 2>&1"
+
+
+rule tables:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+    output:
+        expand(f"{PLAN.output}/tables/{{{{table}}}}.{{ending}}", ending=["md", "csv", "tex"]),
+    log:
+        f"{PLAN.output}/logs/tables/{{table}}.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python} scripts/tables.py --plan {params.plan:q} --records {input.records:q}"
+        " --table {wildcards.table} --out {output:q} > {log:q} 2>&1"
+
+
+rule efficiency:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+    output:
+        f"{PLAN.output}/tables/efficiency.csv",
+    log:
+        f"{PLAN.output}/logs/efficiency.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python} scripts/efficiency.py --plan {params.plan:q} --records {input.records:q}"
+        " --out {output:q} > {log:q} 2>&1"
+
+
+rule figures:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+    output:
+        expand(f"{PLAN.output}/figures/{{{{table}}}}.{{{{kind}}}}.{{ending}}", ending=["pdf", "png"]),
+    log:
+        f"{PLAN.output}/logs/figures/{{table}}.{{kind}}.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python} scripts/figures.py {wildcards.kind} --plan {params.plan:q}"
+        " --records {input.records:q} --table {wildcards.table} --out {output:q} > {log:q} 2>&1"
+
+
+rule efficiency_figure:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+    output:
+        expand(f"{PLAN.output}/figures/efficiency.{{ending}}", ending=["pdf", "png"]),
+    log:
+        f"{PLAN.output}/logs/figures/efficiency.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python} scripts/figures.py efficiency --plan {params.plan:q}"
+        " --records {input.records:q} --out {output:q} > {log:q} 2>&1"
