@@ -1,0 +1,30 @@
+"""Rule tables: one table of the plan as Markdown, CSV and LaTeX, from records alone."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from augmark.analysis.frame import read_records
+from augmark.analysis.publish import write_table
+from augmark.analysis.tables import analyse
+from augmark.errors import AugmarkError
+
+
+def main() -> None:
+    """Write one table in the formats that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plan", required=True, type=Path)
+    parser.add_argument("--records", required=True, type=Path, help="records.parquet of one machine")
+    parser.add_argument("--table", required=True, help="the table's id in the plan")
+    parser.add_argument("--out", required=True, type=Path, nargs="+", help=".md, .csv and .tex files")
+    args = parser.parse_args()
+    plan = json.loads(args.plan.read_text(encoding="utf-8"))
+    write_table(analyse(read_records(args.records), plan), args.table, args.out)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except AugmarkError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,199 @@
+"""Plans, records and frames for the tests of the analysis, made by hand: no library, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from augmark.analysis.frame import Records, frame_of
+from augmark.analysis.gather import record_lines
+from augmark.cell import Cell, short_digest
+
+MACHINE = "local-3f9a"
+TABLE = "image-rgb-micro"
+SESSION = "20261130T100000Z-1"
+HOST = {"cpu_model": "Test CPU @ 2.00GHz", "cpus": 2}
+DATASET = {"name": "demo", "kind": "demo", "source": "demo", "digest": "d" * 64}
+FORMS = {"kornia": ("float32 1CHW in [0, 1]", "float32")}
+TITLES = {"albumentationsx": "AlbumentationsX", "kornia": "Kornia", "pillow": "Pillow"}
+STATISTICS = {
+    "confidence": 0.95,
+    "margin": 0.05,
+    "unstable_cv": 0.10,
+    "interval_from_repeats": 3,
+    "bootstrap_from_repeats": 20,
+    "p95_from_values": 20,
+    "false_discovery_rate": 0.05,
+}
+
+
+def plan_row(transform: str, planned: str = "run", reason: str | None = None, **more: Any) -> dict[str, Any]:
+    """One row of a definition, without its digest."""
+    return {
+        "transform": transform,
+        "planned": planned,
+        "reason": reason,
+        "params": {},
+        "different": None,
+        **more,
+    }
+
+
+def make_plan(
+    offers: Mapping[str, Sequence[str | dict[str, Any]]],
+    *,
+    repeats: int = 3,
+    depth: str = "max",
+    stamp: str | None = None,
+    machine: str = MACHINE,
+    salt: str = "",
+) -> dict[str, Any]:
+    """A plan of one table: library -> its rows (a name, or ``plan_row``). ``salt`` makes other digests."""
+    definitions: dict[str, Any] = {}
+    cells = []
+    for library, named in offers.items():
+        rows = [plan_row(row) if isinstance(row, str) else dict(row) for row in named]
+        for row in rows:
+            row["digest"] = short_digest([library, row["transform"], row["planned"], row.get("salt", salt)])
+        digest = short_digest([row["digest"] for row in rows])
+        definitions[f"image-rgb/micro/{library}/cpu"] = {"digest": digest, "rows": rows}
+        for repeat in range(repeats):
+            cell = Cell(machine, "image-rgb", "micro", library, "cpu", repeat)
+            path = str(cell.record_path(digest))
+            cells.append({**cell.as_dict(), "digest": digest, "path": path, "priority": 1})
+    return {
+        "schema": "augmark/plan/1",
+        "campaign": "demo",
+        "depth": depth,
+        "stamp": stamp,
+        "machine": machine,
+        "datasets": {"images": DATASET},
+        "policy": {"statistics": STATISTICS, "timed_share_target": 0.70},
+        "libraries": {
+            library: {
+                "title": TITLES.get(library, library),
+                "kind": "control" if library.startswith("control-") else "library",
+            }
+            for library in offers
+        },
+        "definitions": definitions,
+        "cells": cells,
+        "tables": {
+            TABLE: {
+                "title": "RGB images, transform alone",
+                "scenario": "image-rgb",
+                "mode": "micro",
+                "devices": ["cpu"],
+                "campaigns": ["demo"],
+            }
+        },
+    }
+
+
+def measured(seconds: float | Sequence[float], status: str = "ok", **more: Any) -> dict[str, Any]:
+    """What a process found for one row: raw seconds per item."""
+    values = [seconds] if isinstance(seconds, float) else list(seconds)
+    return {"status": status, "values": values, **more}
+
+
+def unmeasured(status: str, reason: str) -> dict[str, Any]:
+    """A row without a number."""
+    return {"status": status, "reason": reason}
+
+
+def _record_row(
+    planned: Mapping[str, Any], told: Mapping[str, Any], library: str, repeat: int, session: str
+) -> dict[str, Any]:
+    form, dtype = FORMS.get(library, ("uint8 HWC", "uint8"))
+    unknown = ["values", "warmups", "loops", "items", "form", "dtype", "shape", "process", "started", "ended"]
+    row = {
+        **dict.fromkeys([*unknown, "reason", "wall_seconds", "threads_read"]),
+        "transform": planned["transform"],
+        "digest": planned["digest"],
+        "session": session,
+        "timed_seconds": 0.0,
+        "flags": [],
+        "carried": False,
+    }
+    if told.get("values"):
+        minute = f"2026-11-30T10:0{repeat % 10}"
+        row.update(loops=10, items=32, form=form, dtype=dtype, shape="375x500x3", process=1, warmups=[0.1])
+        row.update(started=f"{minute}:00.000000+00:00", ended=f"{minute}:30.000000+00:00")
+        row.update(wall_seconds=1.0, timed_seconds=0.8)
+    if told["status"] == "slow":
+        row.update(reason="0.06 s per item, floor 0.05 s")
+    return {**row, **told}
+
+
+def make_record(
+    plan: Mapping[str, Any],
+    library: str,
+    repeat: int,
+    found: Mapping[str, dict[str, Any]],
+    *,
+    session: str = SESSION,
+    **more: Any,
+) -> dict[str, Any]:
+    """A record as the worker writes it, from transform -> ``measured`` or ``unmeasured``.
+
+    What the plan says cannot be run takes its status from there; what else is not in ``found`` is left out.
+    """
+    cell = next(c for c in plan["cells"] if c["library"] == library and c["repeat"] == repeat)
+    rows = []
+    for planned in plan["definitions"][f"image-rgb/micro/{library}/cpu"]["rows"]:
+        told = found.get(planned["transform"])
+        if planned["planned"] != "run":
+            told = unmeasured(planned["planned"], planned["reason"])
+        if told is not None:
+            rows.append(_record_row(planned, told, library, repeat, session))
+    whole = {
+        "schema": "augmark/record/1",
+        "cell": {name: cell[name] for name in ("machine", "scenario", "mode", "library", "device", "repeat")},
+        "digest": cell["digest"],
+        "depth": plan["depth"],
+        "campaign": plan["campaign"],
+        "config": {},
+        "overrides": {},
+        "session": session,
+        "order": [],
+        "seed": 1,
+        "started": "2026-11-30T10:00:00.000000+00:00",
+        "ended": "2026-11-30T10:01:00.000000+00:00",
+        "wall_seconds": 60.0,
+        "timed_seconds": 48.0,
+        "load_before": [0.1, 0.2, 0.3],
+        "load_after": None,
+        "threads": {"declared": 1, "read": {"torch": 1, "opencv": 1}},
+        "environment": {"lock_digest": "lock000000", "python": "3.11.7", "packages": {library: "1.2.3"}},
+        "dataset": {
+            "name": "demo",
+            "digest": DATASET["digest"],
+            "manifest_digest": "m" * 64,
+            "items_digest": "items00000",
+            "items": 32,
+        },
+        "host": HOST,
+        "code": {"digest": "code000000", "git_commit": None, "git_dirty": None},
+        "library_version": "1.2.3",
+        "processes": [],
+        "probe": "0123456789",
+        "rows": rows,
+    }
+    return {**whole, **more}
+
+
+def make_records(plan: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> Records:
+    """Records of a plan as they come out of records.parquet."""
+    paths = {(c["library"], c["repeat"]): c["path"] for c in plan["cells"]}
+    lines = [
+        line
+        for record in records
+        for line in record_lines(record, paths[record["cell"]["library"], record["cell"]["repeat"]])
+    ]
+    return Records(
+        frame=frame_of(lines),
+        machine=plan["machine"],
+        plan_digest=short_digest(plan),
+        cells=tuple(sorted(paths.values())),
+        host=HOST,
+    )

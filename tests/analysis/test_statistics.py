@@ -1,0 +1,218 @@
+"""Medians, intervals, comparisons and ties, against figures worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augmark.analysis.coverage import cover
+from augmark.analysis.statistics import (
+    Rules,
+    compare,
+    process_p95,
+    repeat_interval,
+    student_interval,
+    summarize,
+    welch_interval,
+)
+from augmark.errors import AugmarkError
+from tests.analysis.synthetic import (
+    STATISTICS,
+    make_plan,
+    make_record,
+    make_records,
+    measured,
+    plan_row,
+    unmeasured,
+)
+
+RULES = Rules.of_plan({"policy": {"statistics": STATISTICS}})
+T_975_2 = 4.302652729911275  # tabulated: two degrees of freedom, 97.5 %
+T_975_4 = 2.7764451051977987  # four degrees of freedom
+
+
+def summary_of(seconds, *, offers=None, sessions=None, status="ok", flags=()):
+    """Library -> seconds per repeat of one transform, summarized; index: library."""
+    offers = offers or {library: ["Flip"] for library in seconds}
+    plan = make_plan(offers, repeats=max(map(len, seconds.values())))
+    records = [
+        make_record(
+            plan,
+            library,
+            repeat,
+            {"Flip": measured(value, status, flags=list(flags))},
+            session=(sessions or {}).get(library, "s1"),
+        )
+        for library, values in seconds.items()
+        for repeat, value in enumerate(values)
+    ]
+    return summarize(cover(plan, make_records(plan, records).frame).rows, RULES).set_index("library")
+
+
+def test_student_interval_is_the_formula():
+    """Mean 3, standard deviation 1, n = 3: 3 +- t * 1 / sqrt(3)."""
+    reach = T_975_2 / math.sqrt(3)
+    assert student_interval([2.0, 3.0, 4.0], 0.95) == pytest.approx((3 - reach, 3 + reach))
+
+
+def test_welch_interval_is_the_formula():
+    """Equal variances and sizes: Welch is the pooled test with 2n - 2 = 4 degrees of freedom."""
+    reach = T_975_4 * math.sqrt(1 / 3 + 1 / 3)
+    assert welch_interval([2.0, 3.0, 4.0], [12.0, 13.0, 14.0], 0.95) == pytest.approx(
+        (-10 - reach, -10 + reach)
+    )
+
+
+def test_welch_interval_without_spread_is_a_point():
+    """Two constant sides differ by exactly their difference."""
+    assert welch_interval([2.0, 2.0], [5.0, 5.0], 0.95) == (-3.0, -3.0)
+
+
+def test_interval_over_repeats_is_on_the_logarithm():
+    """log2 seconds -1, 0, 1: centre 1 s, and a factor of 2 ** (t / sqrt(3)) either way."""
+    factor = 2 ** (T_975_2 / math.sqrt(3))
+    assert repeat_interval([0.5, 1.0, 2.0], 0.95) == pytest.approx((1 / factor, factor))
+
+
+def test_p95_needs_twenty_values():
+    """Nineteen values have no 95th percentile; of 0..20 it is 19."""
+    assert process_p95([1.0] * 19, 20) is None
+    assert process_p95(None, 20) is None
+    assert process_p95([float(value) for value in range(21)], 20) == pytest.approx(19.0)
+
+
+def test_throughput_is_computed_from_the_median_of_process_means():
+    """Processes with means 2, 4 and 9 s: median 4 s, 0.25 items/s, whatever the number of values inside."""
+    line = summary_of({"kornia": [[1.0, 3.0], [4.0], [9.0, 9.0, 9.0]]}).loc["kornia"]
+    assert line["seconds_median"] == 4.0
+    assert line["throughput"] == 0.25
+    assert line["repeats"] == 3
+    assert line["interval"] == "student"
+    assert (line["throughput_low"], line["throughput_high"]) == (
+        1 / line["seconds_high"],
+        1 / line["seconds_low"],
+    )
+
+
+def test_below_three_repeats_there_is_a_range_and_no_claim():
+    """Two repeats: the bounds are the repeats themselves, no ratio, nothing best."""
+    lines = summary_of({"kornia": [1.0, 2.0], "pillow": [10.0, 20.0]})
+    assert lines.loc["kornia", ["seconds_low", "seconds_high", "interval"]].to_list() == [1.0, 2.0, "range"]
+    assert lines["best"].to_list() == [False, False]
+    assert lines["ratio"].isna().all()
+
+
+def test_cv_of_ten_percent_is_unstable():
+    """Means 0.9, 1.0, 1.1: CV is 10 % (standard deviation 0.1); half of that spread is stable."""
+    assert "unstable" in summary_of({"kornia": [0.89, 1.0, 1.11]}).loc["kornia", "marks"]
+    steady = summary_of({"kornia": [0.95, 1.0, 1.05]}).loc["kornia"]
+    assert steady["marks"] == ()
+    assert steady["cv"] == pytest.approx(0.05)
+
+
+def test_paired_ratio_ignores_what_moves_both_libraries():
+    """The host doubles its time each repeat: each library is unstable, their ratio of 2 is exact."""
+    lines = summary_of({"kornia": [2.0, 4.0, 8.0], "pillow": [1.0, 2.0, 4.0]})
+    assert lines.loc["kornia", ["comparison"]].to_list() == ["paired"]
+    assert lines.loc["kornia", ["ratio", "ratio_low", "ratio_high"]].to_list() == pytest.approx(
+        [2.0, 2.0, 2.0]
+    )
+    assert lines["best"].to_dict() == {"kornia": False, "pillow": True}
+
+
+def test_a_difference_within_the_margin_is_a_tie():
+    """4 % slower without any spread is within the margin of 5 %; 6 % slower is not."""
+    lines = summary_of(
+        {"kornia": [1.04, 2.08, 4.16], "pillow": [1.0, 2.0, 4.0], "torchvision": [1.06, 2.12, 4.24]}
+    )
+    assert lines["best"].to_dict() == {"kornia": True, "pillow": True, "torchvision": False}
+
+
+def test_a_difference_within_the_noise_is_a_tie():
+    """Ratios 1.0, 1.5 and 1.2 to the fastest: the interval reaches below the margin."""
+    lines = summary_of({"kornia": [1.0, 1.5, 1.2], "pillow": [1.0, 1.0, 1.0]})
+    assert lines["best"].to_list() == [True, True]
+
+
+def test_other_sessions_are_compared_unpaired_and_marked():
+    """The same repeats in another session are no pairs."""
+    seconds = {"kornia": [2.0, 2.1, 2.05], "pillow": [1.0, 1.1, 1.05]}
+    lines = summary_of(seconds, sessions={"kornia": "s2"})
+    assert lines.loc["kornia", "comparison"] == "unpaired"
+    assert lines.loc["kornia", "marks"] == ("sessions",)
+    assert lines.loc["pillow", "marks"] == ()
+    assert lines["best"].to_dict() == {"kornia": False, "pillow": True}
+
+
+def test_unpaired_is_welch_on_logarithms():
+    """exp(Welch) of the logs, of hand-made sides with equal spread."""
+    first = {("a", repeat): math.exp(value) for repeat, value in enumerate([2.0, 3.0, 4.0])}
+    second = {("b", repeat): math.exp(value) for repeat, value in enumerate([0.0, 1.0, 2.0])}
+    comparison = compare(first, second, RULES)
+    reach = T_975_4 * math.sqrt(2 / 3)
+    assert (comparison.paired, comparison.count) == (False, 3)
+    assert (comparison.low, comparison.high) == pytest.approx((2 - reach, 2 + reach))
+
+
+def test_nothing_is_best_where_one_library_has_too_few_repeats():
+    """Three repeats of one and two of the other: who is fastest is not claimed."""
+    lines = summary_of({"kornia": [1.0, 1.0, 1.0], "pillow": [9.0, 9.0]})
+    assert lines["best"].to_list() == [False, False]
+    assert lines.loc["pillow", "marks"] == ("partial",)
+
+
+def test_a_library_alone_is_not_best():
+    """Fastest of one is no claim."""
+    assert not summary_of({"kornia": [1.0, 1.0, 1.0]}).loc["kornia", "best"]
+
+
+def test_other_work_and_other_threads_are_not_compared():
+    """A row that is declared different keeps its figure and is neither winner nor loser."""
+    offers = {"kornia": [plan_row("Flip", different="bilinear")], "pillow": ["Flip"], "torchvision": ["Flip"]}
+    lines = summary_of({"kornia": [1.0] * 3, "pillow": [2.0] * 3, "torchvision": [4.0] * 3}, offers=offers)
+    assert lines["best"].to_dict() == {"kornia": False, "pillow": True, "torchvision": False}
+    assert lines.loc["kornia", "marks"] == ("different",)
+    flagged = summary_of({"kornia": [1.0] * 3, "pillow": [2.0] * 3}, flags=["threads"])
+    assert flagged["best"].to_list() == [False, False]
+
+
+def test_one_failed_repeat_leaves_no_number():
+    """Two repeats measured and one raised: the row has failed, and says how often."""
+    plan = make_plan({"kornia": ["Flip"]})
+    found = [measured(1.0), measured(1.0), unmeasured("failed", "raised in 1 of 32 calls")]
+    records = [make_record(plan, "kornia", repeat, {"Flip": row}) for repeat, row in enumerate(found)]
+    line = summarize(cover(plan, make_records(plan, records).frame).rows, RULES).iloc[0]
+    assert (line["status"], line["reason"]) == ("failed", "1 of 3 repeats: raised in 1 of 32 calls")
+    assert line["repeats"] == 0
+    assert line[["seconds_median", "throughput", "cv", "p95_seconds"]].isna().all()
+
+
+def test_rules_that_are_missing_are_named():
+    """A policy without the margin is refused by name."""
+    short = {name: value for name, value in STATISTICS.items() if name != "margin"}
+    with pytest.raises(AugmarkError, match="statistics/margin is missing"):
+        Rules.of_plan({"policy": {"statistics": short}})
+
+
+@given(
+    st.lists(st.floats(1e-6, 1e3), min_size=3, max_size=8),
+    st.lists(st.floats(1e-6, 1e3), min_size=3, max_size=8),
+)
+def test_comparison_is_antisymmetric(first, second):
+    """a against b is b against a with the sign turned, paired or not."""
+    one = {("s", index): value for index, value in enumerate(first)}
+    for session in ("s", "t"):
+        other = {(session, index): value for index, value in enumerate(second)}
+        there, back = compare(one, other, RULES), compare(other, one, RULES)
+        assert there.log_ratio == pytest.approx(-back.log_ratio, abs=1e-9)
+        assert (there.low, there.high) == pytest.approx((-back.high, -back.low), abs=1e-9)
+
+
+@given(st.lists(st.floats(1e-6, 1e3), min_size=3, max_size=8), st.floats(0.01, 100))
+def test_interval_scales_with_the_unit(seconds, factor):
+    """In another unit of time the interval is the same in that unit."""
+    low, high = repeat_interval(seconds, 0.95)
+    scaled = repeat_interval([value * factor for value in seconds], 0.95)
+    assert np.log(scaled) == pytest.approx(np.log([low * factor, high * factor]), abs=1e-6)

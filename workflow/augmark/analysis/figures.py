@@ -1,0 +1,287 @@
+"""Figures of one table, and of efficiency: throughput, coverage grid, share of time inside timers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from augmark.analysis.drawing import BAND, GRID, MUTED, headline, save, series, style
+from augmark.analysis.marks import STATUSES, WITH_NUMBER, mark_letter, order_marks, symbols, worst
+from augmark.analysis.numbers import joined
+from augmark.analysis.planned import Plan, is_control, library_title, table_rows
+from augmark.analysis.statistics import Rules
+from augmark.analysis.tables import Analysis
+
+# 58 rows, heads and legend fit one A4 page (11.7 inches).
+ROW_INCHES = 0.165
+GRID_ROW_INCHES = 0.145
+WIDTH_INCHES = 7.6
+ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+# Beside a point there is room for a letter, and in the margin for a word; the table explains.
+SHORT_MARKS = {"different": "other work", "sessions": "other session", "partial": "fewer repeats"}
+
+
+def _columns(plan: Plan, rows: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """Library, device and head of each column, controls left out."""
+    keys = list(dict.fromkeys(zip(rows["library"], rows["device"], strict=True)))
+    keys = [key for key in keys if not is_control(plan, key[0])]
+    several = len({device for _, device in keys}) > 1
+    return [(lib, dev, library_title(plan, lib) + (f" ({dev})" if several else "")) for lib, dev in keys]
+
+
+def _by_speed(summary: pd.DataFrame) -> list[str]:
+    """Transforms, the fastest first; those without any number last, by name."""
+    best = summary.groupby("transform")["throughput"].max()
+    return sorted(best.index, key=lambda name: (-best[name] if best[name] == best[name] else np.inf, name))
+
+
+def _subtitle(analysis: Analysis) -> str:
+    host, plan = analysis.records.host, analysis.plan
+    stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
+    processor = host.get("cpu_model") or "processor unknown"
+    return f"Depth {plan['depth']}{stamp}, machine {analysis.records.machine}, {processor}"
+
+
+def _bars_note(summary: pd.DataFrame, rules: Rules) -> str:
+    kinds = set(summary.loc[summary["repeats"] > 1, "interval"].dropna())
+    words = [f"{rules.confidence:.0%} Student interval"] if "student" in kinds else []
+    words += ["range"] if "range" in kinds else []
+    bars = f"bars: {joined(words)} over repeats; " if words else ""
+    return f"Median over repeats; {bars}hollow: slow. Right margin: status of rows without a number."
+
+
+def throughput(analysis: Analysis, table: str, paths: Sequence[Path]) -> None:
+    """Throughput by transform and library, log scale, with intervals (or ranges below three repeats).
+
+    Args:
+        analysis: Of one machine.
+        table: A table's id in the plan.
+        paths: PDF and PNG files to write.
+    """
+    plan = analysis.plan
+    summary = table_rows(plan, analysis.summary, table)
+    columns = _columns(plan, summary)
+    summary = summary[~summary["library"].map(lambda library: is_control(plan, library)).astype(bool)]
+    transforms = _by_speed(summary)
+    with style():
+        top, bottom = 1.0, 0.72
+        height = top + bottom + ROW_INCHES * max(len(transforms), 4)
+        figure = Figure(figsize=(WIDTH_INCHES, height))
+        side = 0.22 * len(columns) / WIDTH_INCHES
+        box = (0.2, bottom / height, 0.785 - side, 1 - (top + bottom) / height)
+        axes = figure.add_axes(box)
+        gaps = figure.add_axes((box[0] + box[2] + 0.005, box[1], side, box[3]))
+        _frame(axes, transforms)
+        _points(axes, summary, columns, transforms)
+        _gaps(gaps, summary, columns, transforms)
+        _log_axis(axes, summary)
+        lines = [_subtitle(analysis), _bars_note(summary, Rules.of_plan(plan))]
+        headline(figure, plan["tables"][table].get("title") or table, lines)
+        handles = [
+            Line2D([], [], color=series(i)[0], marker=series(i)[1], linestyle="", markersize=5, label=title)
+            for i, (_, _, title) in enumerate(columns)
+        ]
+        place = (0.2, 1 - (top - 0.02) / height)
+        figure.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=place,
+            ncols=len(columns),
+            frameon=False,
+            borderaxespad=0,
+            handletextpad=0.1,
+            columnspacing=1.4,
+        )
+        used = [name for name in reversed(STATUSES) if name in set(summary["status"]) - set(WITH_NUMBER)]
+        key = "   ".join(f"{STATUSES[name].symbol} {name}" for name in used)
+        figure.text(0.012, 0.06 / height, key, fontsize=6, color=MUTED)
+        marks = order_marks(mark for marks in summary["marks"] for mark in marks if mark != "slow")
+        key = "   ".join(f"{mark_letter(mark)} {SHORT_MARKS.get(mark, mark)}" for mark in marks)
+        figure.text(0.012, 0.18 / height, key, fontsize=6, color=MUTED)
+        save(figure, paths)
+
+
+def _frame(axes: Axes, transforms: list[str]) -> None:
+    for index in range(0, len(transforms), 2):
+        axes.axhspan(index - 0.5, index + 0.5, color=BAND, linewidth=0, zorder=0)
+    axes.set_ylim(len(transforms) - 0.5, -0.5)
+    axes.set_yticks(range(len(transforms)), transforms)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=GRID, linewidth=0.5, zorder=1)
+    axes.set_axisbelow(True)
+
+
+def _points(
+    axes: Axes, summary: pd.DataFrame, columns: list[tuple[str, str, str]], transforms: list[str]
+) -> None:
+    rank = {name: index for index, name in enumerate(transforms)}
+    step = 0.66 / max(len(columns), 1)
+    for column, (library, device, _) in enumerate(columns):
+        colour, marker = series(column)
+        lines = summary[(summary["library"] == library) & (summary["device"] == device)]
+        lines = lines[lines["status"].isin(WITH_NUMBER)]
+        if lines.empty:
+            continue
+        x = lines["throughput"].to_numpy(dtype=float)
+        y = lines["transform"].map(rank).to_numpy(dtype=float) + step * (column - (len(columns) - 1) / 2)
+        bars = np.vstack([x - lines["throughput_low"], lines["throughput_high"] - x]).astype(float)
+        # The interval is centred on the geometric mean: the median may lie just outside of it.
+        axes.errorbar(
+            x, y, xerr=bars.clip(min=0), fmt="none", ecolor=colour, elinewidth=0.8, capsize=1.3, zorder=3
+        )
+        face = [colour if status == "ok" else "white" for status in lines["status"]]
+        for at, line in enumerate(lines.itertuples()):
+            letters = "".join(mark_letter(mark) for mark in line.marks if mark != "slow")
+            axes.annotate(
+                letters,
+                (x[at] + max(bars[1, at], 0), y[at]),
+                xytext=(4, 0),
+                textcoords="offset points",
+                fontsize=5.5,
+                va="center",
+                color=colour,
+            )
+        axes.scatter(x, y, s=13, marker=marker, c=face, edgecolors=colour, linewidths=0.7, zorder=4)
+
+
+def _log_axis(axes: Axes, summary: pd.DataFrame) -> None:
+    axes.set_xscale("log")
+    known = summary[["throughput", "throughput_low", "throughput_high"]].to_numpy(dtype=float)
+    known = known[np.isfinite(known) & (known > 0)]
+    low, high = (known.min() / 1.3, known.max() * 1.3) if known.size else (1.0, 10.0)
+    axes.set_xlim(low, high)
+    if high / low < 30:  # less than a decade and a half: one labelled tick or two would say little
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("items per second (log scale)")
+
+
+def _gaps(
+    axes: Axes, summary: pd.DataFrame, columns: list[tuple[str, str, str]], transforms: list[str]
+) -> None:
+    """One narrow column per library to the right: the status of every row without a number."""
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(transforms) - 0.5, -0.5))
+    axes.axis("off")
+    for index in range(0, len(transforms), 2):
+        axes.add_patch(Rectangle((-0.5, index - 0.5), len(columns), 1, facecolor=BAND, linewidth=0))
+    rank = {name: index for index, name in enumerate(transforms)}
+    for column, (library, device, _) in enumerate(columns):
+        colour, marker = series(column)
+        axes.plot([column], [-0.5 - 0.7], marker=marker, color=colour, markersize=4, clip_on=False)
+        lines = summary[(summary["library"] == library) & (summary["device"] == device)]
+        for transform, status in zip(lines["transform"], lines["status"], strict=True):
+            if status not in WITH_NUMBER:
+                axes.text(column, rank[transform], STATUSES[status].symbol, ha="center", va="center",
+                          fontsize=7, color=colour)  # fmt: skip
+
+
+def coverage_grid(analysis: Analysis, table: str, paths: Sequence[Path]) -> None:
+    """Transform x library: the worst status over the repeats as colour, all of them as symbols.
+
+    Controls are in it: whether they ran is part of what was covered.
+    """
+    plan = analysis.plan
+    rows = table_rows(plan, analysis.rows, table)
+    transforms = list(dict.fromkeys(rows["transform"]))
+    heads = _columns(plan, rows)
+    controls = dict.fromkeys((lib, dev) for lib, dev in zip(rows["library"], rows["device"], strict=True))
+    heads += [(lib, dev, library_title(plan, lib)) for lib, dev in controls if is_control(plan, lib)]
+    used = [name for name in reversed(STATUSES) if name in set(rows["status"])]
+    with style():
+        top, bottom = 1.55, 0.2 + 0.16 * ((len(used) + 1) // 2)
+        height = top + bottom + GRID_ROW_INCHES * len(transforms)
+        width = 2.0 + 0.62 * len(heads) + 0.2
+        width = max(width, 5.0)
+        figure = Figure(figsize=(width, height))
+        axes = figure.add_axes(
+            (1.6 / width, bottom / height, 0.62 * len(heads) / width, 1 - (top + bottom) / height)
+        )
+        _fields(axes, rows, heads, transforms)
+        have = int(rows["recorded"].sum())
+        line = f"{have:,} of {len(rows):,} planned rows have a record"
+        headline(figure, f"Coverage: {table}", [_subtitle(analysis), line])
+        patches = [
+            Patch(
+                facecolor=STATUSES[name].colour,
+                label=f"{STATUSES[name].symbol}  {name}: {STATUSES[name].words}",
+            )
+            for name in used
+        ]
+        figure.legend(handles=patches, loc="lower left", bbox_to_anchor=(0.012, 0.06 / height), ncols=2,
+                      frameon=False, fontsize=6.5, borderaxespad=0, handlelength=1.2)  # fmt: skip
+        save(figure, paths)
+
+
+def _fields(axes: Axes, rows: pd.DataFrame, heads: list[tuple[str, str, str]], transforms: list[str]) -> None:
+    axes.set(xlim=(0, len(heads)), ylim=(len(transforms), 0))
+    rank = {name: index for index, name in enumerate(transforms)}
+    place = {(library, device): index for index, (library, device, _) in enumerate(heads)}
+    for (transform, library, device), lines in rows.groupby(["transform", "library", "device"], sort=False):
+        x, y = place[library, device], rank[transform]
+        status = STATUSES[worst(lines["status"])]
+        axes.add_patch(Rectangle((x + 0.03, y + 0.05), 0.94, 0.9, facecolor=status.colour, linewidth=0))
+        text = symbols(lines["status"])
+        axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=7, color=status.ink)
+    axes.set_yticks([index + 0.5 for index in range(len(transforms))], transforms)
+    axes.set_xticks([index + 0.5 for index in range(len(heads))], [head for _, _, head in heads])
+    axes.tick_params(length=0, pad=2, labeltop=True, labelbottom=False)
+    axes.tick_params(axis="x", labelrotation=40)
+    for label in axes.get_xticklabels():
+        label.set(ha="left", rotation_mode="anchor")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def efficiency(shares: pd.DataFrame, plan: Plan, paths: Sequence[Path]) -> None:
+    """Share of the measuring jobs' wall time inside timers, per library, with the target as a line.
+
+    Args:
+        shares: As ``efficiency.timed_shares`` gives them.
+        plan: Has the target in its policy.
+        paths: PDF and PNG files to write.
+    """
+    target = plan["policy"]["timed_share_target"]
+    last = shares["library"].map(lambda library: is_control(plan, library))
+    order = ["machine", "scenario", "mode", "last", "library"]
+    lines = shares.assign(last=last).sort_values(order).to_dict("records")
+    several = len(shares[["machine", "scenario", "mode"]].drop_duplicates()) > 1
+    with style():
+        height = 1.25 + 0.26 * len(lines)
+        figure = Figure(figsize=(6.0, height))
+        axes = figure.add_axes((0.3, 0.45 / height, 0.62, 1 - 1.25 / height))
+        for index, line in enumerate(lines):
+            share, control = line["timed_share"], is_control(plan, line["library"])
+            if share != share:
+                axes.text(0.01, index, "unknown: carried rows only", va="center", fontsize=7, color=MUTED)
+                continue
+            axes.barh(index, share, height=0.62, color="#b5b5b5" if control else series(0)[0], zorder=2)
+            axes.text(share + 0.01, index, f"{share:.0%}", va="center", fontsize=7, zorder=5, bbox=ON_WHITE)
+        axes.axvline(target, color="#d55e00", linestyle=(0, (4, 2)), linewidth=1.2, zorder=4)
+        axes.text(
+            target, -0.62, f"target {target:.0%}", color="#b34f00", fontsize=7, ha="center", va="bottom"
+        )
+        names = [library_title(plan, line["library"]) for line in lines]
+        if several:
+            names = [
+                f"{name} {line['scenario']} {line['mode']}" for name, line in zip(names, lines, strict=True)
+            ]
+        axes.set_yticks(range(len(lines)), names)
+        axes.set(xlim=(0, 1.08), ylim=(len(lines) - 0.5, -0.6))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+        axes.set_xticks(np.linspace(0, 1, 6))
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x", color=GRID, linewidth=0.5, zorder=0)
+        stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
+        machines = joined(sorted(shares["machine"].unique()))
+        about = f"Depth {plan['depth']}{stamp}, machine {machines}; grey: controls"
+        headline(figure, "Share of measuring jobs' wall time inside timers", [about])
+        save(figure, paths)

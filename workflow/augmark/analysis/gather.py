@@ -1,0 +1,184 @@
+"""Record files of one machine -> records.parquet. The only place that reads a record's layout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+
+from augmark.analysis.frame import write_records
+from augmark.analysis.marks import WITH_NUMBER
+from augmark.analysis.planned import Plan, planned_cells, record_key
+from augmark.cell import Cell, parse_record_path, short_digest
+from augmark.errors import AugmarkError
+from augmark.progress import progress
+
+SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "record.schema.json"
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def _field(error: ValidationError) -> str:
+    """The field that an error is about, e.g. ``rows/3/values/0``."""
+    return "/".join(str(part) for part in error.absolute_path) or "top level"
+
+
+def check_record(record: Any, where: str) -> None:
+    """Check one record against its JSON Schema and its own path.
+
+    Args:
+        record: The parsed JSON.
+        where: The record's path; it ends in the path that its cell and digest give.
+
+    Raises:
+        AugmarkError: Names the file, the field and what is wrong with it.
+    """
+    remedy = "delete the file and run `snakemake paper_tables`: it is measured again"
+    error = best_match(_validator().iter_errors(record))
+    if error is not None:
+        row = ""
+        path = list(error.absolute_path)
+        if path[:1] == ["rows"] and len(path) > 1 and isinstance(record["rows"][path[1]], dict):
+            row = f" (row {record['rows'][path[1]].get('transform')})"
+        raise AugmarkError(f"{_field(error)}{row}: {error.message}", where=where, remedy=remedy)
+    cell, digest = parse_record_path(where)
+    if Cell(**record["cell"]) != cell or record["digest"] != digest:
+        raise AugmarkError("cell: is not the cell that the path names", where=where, remedy=remedy)
+    names = [row["transform"] for row in record["rows"]]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise AugmarkError(f"rows: transform {twice[0]} is there twice", where=where, remedy=remedy)
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read and check one record file.
+
+    Raises:
+        AugmarkError: The file is no JSON, or no record.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AugmarkError(f"cannot be read: {error}", where=str(path)) from error
+    check_record(record, str(path))
+    return record
+
+
+def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
+    """One line of the frame per row of a record.
+
+    ``seconds_per_item`` is the mean of the process's values; ``threads_read`` the largest pool that was read
+    back, or None where none was.
+    """
+    whole = {
+        **record["cell"],
+        "cell_wall_seconds": record["wall_seconds"],
+        "cell_timed_seconds": record["timed_seconds"],
+        "cell_started": record["started"],
+        "threads_declared": record["threads"]["declared"],
+        "threads_read": max(record["threads"]["read"].values(), default=None),
+        "depth": record["depth"],
+        "campaign": record["campaign"],
+        "library_version": record["library_version"],
+        "lock_digest": record["environment"]["lock_digest"],
+        "python_version": record["environment"]["python"],
+        "dataset_name": record["dataset"]["name"],
+        "dataset_digest": record["dataset"]["digest"],
+        "manifest_digest": record["dataset"]["manifest_digest"],
+        "items_digest": record["dataset"]["items_digest"],
+        "code_digest": record["code"]["digest"],
+        "git_commit": record["code"]["git_commit"],
+        "git_dirty": record["code"]["git_dirty"],
+        "cell_digest": record["digest"],
+        "record_path": record_key(path),
+    }
+    return [{**whole, **_row_fields(row)} for row in record["rows"]]
+
+
+def _row_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    plain = (
+        "transform",
+        "status",
+        "reason",
+        "warmups",
+        "loops",
+        "items",
+        "form",
+        "dtype",
+        "shape",
+        "session",
+    )
+    values = row["values"] if row["status"] in WITH_NUMBER else None
+    return {
+        **{name: row.get(name) for name in (*plain, "process", "started", "ended")},
+        "values": values,
+        "seconds_per_item": None if values is None else fmean(values),
+        "row_wall_seconds": row.get("wall_seconds"),
+        "row_timed_seconds": row.get("timed_seconds"),
+        "flags": row["flags"],
+        "carried": row["carried"],
+        "row_digest": row["digest"],
+    }
+
+
+def _common(hosts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What every host says alike (a cloud machine is another host each session, of one kind)."""
+    first = hosts[0] if hosts else {}
+    return {key: value for key, value in first.items() if all(host.get(key) == value for host in hosts)}
+
+
+def collect(record_paths: Iterable[str | Path], plan: Plan, out_parquet: Path, *, machine: str = "") -> int:
+    """Gather the records of one machine into one file: same records, same bytes, in any order given.
+
+    Args:
+        record_paths: Record files of the plan's cells; not every cell needs to have one.
+        plan: The plan they belong to.
+        out_parquet: Where ``records.parquet`` goes.
+        machine: Whose cells; by default the plan's machine.
+
+    Returns:
+        Number of lines written.
+
+    Raises:
+        AugmarkError: A file is no valid record or no cell of the plan on this machine, or the records are
+            of processors that differ.
+    """
+    machine = machine or plan["machine"]
+    cells = planned_cells(plan, machine)
+    paths = {record_key(str(path)): Path(path) for path in record_paths}
+    if strangers := sorted(set(paths) - set(cells)):
+        raise AugmarkError(
+            f"not a cell of the plan on machine {machine} (a stale record, or another plan's)",
+            where=str(paths[strangers[0]]),
+            remedy="collect the records that `augmark plan` names",
+        )
+    rows: list[dict[str, Any]] = []
+    hosts: list[Mapping[str, Any]] = []
+    with progress(label=f"collect {machine}", total=len(paths), unit="record") as bar:
+        for key in sorted(paths):
+            record = read_record(paths[key])
+            rows += record_lines(record, key)
+            hosts.append(record["host"])
+            bar.update(1, note=key)
+    models = {str(host.get("cpu_model")) for host in hosts}
+    if len(models) > 1:
+        raise AugmarkError(
+            f"records of different processors under one machine: {' and '.join(sorted(models))}",
+            where=machine,
+            remedy="measure each processor under a machine of its own",
+        )
+    rows.sort(key=lambda line: (line["record_path"], line["transform"]))
+    write_records(
+        out_parquet, rows, machine=machine, plan_digest=short_digest(plan), cells=cells, host=_common(hosts)
+    )
+    return len(rows)

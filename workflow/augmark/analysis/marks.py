@@ -1,0 +1,80 @@
+"""Statuses and marks: their order, symbols, words and colours, for every product alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+WITH_NUMBER = ("ok", "slow")
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a status is shown.
+
+    Attributes:
+        symbol: One ASCII character, for grids.
+        short: What stands in a table in place of a number.
+        words: What it means.
+        colour, ink: Of a grid's field and of the symbol in it (told apart by colour-blind readers).
+    """
+
+    symbol: str
+    short: str
+    words: str
+    colour: str
+    ink: str = "#ffffff"
+
+
+# From the one that says most against a row to the one that says nothing against it.
+STATUSES: dict[str, Status] = {
+    "crashed": Status("C", "crashed", "the process died from a signal", "#000000"),
+    "oom": Status("M", "oom", "went over the memory limit", "#7a3b69"),
+    "timeout": Status("T", "timeout", "went over the time limit", "#b8336a"),
+    "failed": Status("F", "failed", "raised an error", "#d55e00"),
+    "invalid": Status("I", "invalid", "output breaks the row's contract", "#e69f00", "#000000"),
+    "not-run": Status("?", "not run", "planned, but there is no record", "#f0e442", "#000000"),
+    "excluded": Status("x", "excluded", "excluded by the configuration", "#999999", "#000000"),
+    "unsupported": Status("-", "–", "the library has no such operation", "#e4e4e4", "#444444"),
+    "slow": Status("s", "slow", "below the floor of speed; its figure is kept", "#56b4e9", "#000000"),
+    "ok": Status("+", "ok", "measured", "#0072b2"),
+}
+
+# Letter and meaning; `{}` is filled in by whoever knows the figure.
+MARKS: dict[str, tuple[str, str]] = {
+    "slow": ("s", "slow: below the floor, measured on fewer items"),
+    "unstable": ("u", "unstable: spread over repeats (CV) of {unstable_cv:.0%} or more"),
+    "partial": ("p", "fewer repeats with a record than planned"),
+    "sessions": (
+        "x",
+        "not measured in the sessions of the fastest: compared unpaired, with the wider interval",
+    ),
+    "different": ("w", "not the same work as the others: not compared"),
+    "threads": ("t", "thread count read back differs from the declared one: not compared"),
+    "reduced-items": ("r", "measured on a reduced set of items"),
+    "carried": ("c", "carried over from an earlier record whose row has the same digest"),
+}
+OTHER_FLAG = "f"
+
+
+def worst(statuses: Iterable[str]) -> str:
+    """The status of several repeats of one row together: the one that says most against it."""
+    seen = set(statuses)
+    return next(name for name in STATUSES if name in seen)
+
+
+def symbols(statuses: Iterable[str]) -> str:
+    """Symbols of the different statuses of several repeats, worst first: ``?+`` is "one of them not run"."""
+    seen = set(statuses)
+    return "".join(status.symbol for name, status in STATUSES.items() if name in seen)
+
+
+def mark_letter(mark: str) -> str:
+    """The letter of a mark; flags of the worker that have no letter of their own share one."""
+    return MARKS[mark][0] if mark in MARKS else OTHER_FLAG
+
+
+def order_marks(marks: Iterable[str]) -> tuple[str, ...]:
+    """Each mark once: the known ones in their order, then other flags by name."""
+    seen = set(marks)
+    return (*(mark for mark in MARKS if mark in seen), *sorted(seen - set(MARKS)))

@@ -1,0 +1,69 @@
+"""Records as pyperf files: what ``pyperf show``, ``check`` and ``compare_to`` read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyperf
+
+from augmark.record import MEASURED
+
+
+def suite_of(record: Mapping[str, Any]) -> pyperf.BenchmarkSuite | None:
+    """One benchmark per row with a number, one run per benchmark: a cell is one process.
+
+    Returns:
+        The suite, or None when no row has a number.
+    """
+    cell, benchmarks = record["cell"], []
+    shared = {
+        "python_version": record["environment"]["python"],
+        "library": cell["library"],
+        "library_version": record["library_version"] or "unknown",
+        "lock_digest": record["environment"]["lock_digest"],
+        "machine": cell["machine"],
+        "scenario": cell["scenario"],
+        "mode": cell["mode"],
+        "device": cell["device"],
+        "repeat": cell["repeat"],
+        "session": record["session"],
+    }
+    by_number = {process["process"]: process.get("metadata") or {} for process in record["processes"]}
+    for row in record["rows"]:
+        if row["status"] not in MEASURED:
+            continue
+        own = {} if row["carried"] else by_number.get(row["process"], {})
+        metadata = {
+            **{key: value for key, value in own.items() if key not in shared},
+            **shared,
+            "name": row["transform"],
+            "unit": "second",
+            "loops": row["loops"],
+            "inner_loops": row["items"],
+            "date": row["started"],
+            "status": row["status"],
+        }
+        warmups = [(row["loops"], seconds) for seconds in row["warmups"]]
+        run = pyperf.Run(row["values"], warmups=warmups, metadata=metadata, collect_metadata=False)
+        benchmarks.append(pyperf.Benchmark([run]))
+    return pyperf.BenchmarkSuite(benchmarks) if benchmarks else None
+
+
+def export(record: Mapping[str, Any], path: Path) -> bool:
+    """Write a record's pyperf file, whole or not at all.
+
+    Returns:
+        Whether there was a number to write.
+    """
+    suite = suite_of(record)
+    if suite is None:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # pyperf compresses what ends in .gz, and so looks at the name: the part keeps the ending.
+    part = path.with_name(f".{os.getpid()}.{path.name}")
+    suite.dump(str(part), replace=True)
+    part.replace(path)
+    return True

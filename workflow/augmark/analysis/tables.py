@@ -1,0 +1,203 @@
+"""One table of the plan: what stands in it, whatever it is written as (markdown, latex, longform)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from augmark.analysis.checks import check_records
+from augmark.analysis.coverage import cover
+from augmark.analysis.frame import Records
+from augmark.analysis.marks import MARKS, OTHER_FLAG, STATUSES, WITH_NUMBER, mark_letter, order_marks
+from augmark.analysis.notes import notes_of
+from augmark.analysis.numbers import figure, one_line
+from augmark.analysis.planned import Plan, is_control, library_title, table_rows
+from augmark.analysis.statistics import Rules, summarize
+
+REASON_LENGTH = 240  # a traceback's last line may be a page long; the CSV has it whole
+NOT_PLANNED = "not planned"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The records of one machine, held against the plan.
+
+    Attributes:
+        rows: Planned rows, one line per repeat (``coverage.cover``).
+        summary: One line per row over its repeats (``statistics.summarize``).
+    """
+
+    plan: Plan
+    records: Records
+    rows: pd.DataFrame
+    summary: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One field of a table.
+
+    Attributes:
+        number: Throughput in items per second; None unless the row is ``ok`` or ``slow``.
+        low, high, interval: Its bounds and what they are (``student`` or ``range``).
+        short: What stands there in place of a number.
+        best: Fastest, or tied with it.
+        marks: Letters, explained under the table.
+        footnote: Number of the footnote with the reason, from 1.
+    """
+
+    number: str | None = None
+    low: str = ""
+    high: str = ""
+    interval: str | None = None
+    short: str = ""
+    best: bool = False
+    marks: str = ""
+    footnote: int | None = None
+
+    @property
+    def bounds(self) -> str:
+        """``[low, high]`` for an interval, ``(low to high)`` for a range; empty for one repeat."""
+        if self.number is None or self.low == self.high == self.number:
+            return ""
+        return f"[{self.low}, {self.high}]" if self.interval == "student" else f"({self.low}, {self.high})"
+
+
+@dataclass
+class Table:
+    """A table, ready to be written.
+
+    Attributes:
+        columns: Heads of the libraries.
+        rows: Transform and one entry per column.
+        stamp: What the depth says about its numbers, or empty.
+        notes: Sentences under the table.
+        footnotes: Texts, numbered from 1.
+        legend: Mark letter and meaning, those that occur.
+        summary, raw: The lines that it was made from.
+    """
+
+    name: str
+    title: str
+    stamp: str
+    columns: list[str]
+    rows: list[tuple[str, list[Entry]]]
+    notes: list[str]
+    footnotes: list[str]
+    legend: list[tuple[str, str]]
+    summary: pd.DataFrame = field(repr=False)
+    raw: pd.DataFrame = field(repr=False)
+
+
+def analyse(records: Records, plan: Plan, *, target: str = "paper_tables") -> Analysis:
+    """Check that the records are the plan's, and summarize them.
+
+    Raises:
+        AugmarkError: They are not, or are not alike (``checks.check_records``).
+    """
+    check_records(records, plan, target=target)
+    rows = cover(plan, records.frame, machine=records.machine).rows
+    return Analysis(plan, records, rows, summarize(rows, Rules.of_plan(plan)))
+
+
+class _Footnotes:
+    """Numbers equal reasons alike, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers) + 1)
+
+
+def _short(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= REASON_LENGTH else f"{line[: REASON_LENGTH - 3].rstrip()}..."
+
+
+def _entry(line: Mapping[str, Any] | None, footnotes: _Footnotes) -> Entry:
+    if line is None:
+        text = "not planned: the plan has no such row for this library"
+        return Entry(short=NOT_PLANNED, footnote=footnotes.number(text))
+    if line["status"] not in WITH_NUMBER:
+        reason = line["reason"] or STATUSES[line["status"]].words
+        return Entry(
+            short=STATUSES[line["status"]].short,
+            footnote=footnotes.number(f"{line['status']}: {_short(reason)}"),
+        )
+    different = line["different"]
+    return Entry(
+        number=figure(line["throughput"]),
+        low=figure(line["throughput_low"]),
+        high=figure(line["throughput_high"]),
+        interval=line["interval"] if line["repeats"] > 1 else None,
+        best=line["best"],
+        marks="".join(dict.fromkeys(mark_letter(mark) for mark in line["marks"])),
+        footnote=footnotes.number(f"other work: {_short(different)}") if different else None,
+    )
+
+
+def _legend(summary: pd.DataFrame, rules: Rules) -> list[tuple[str, str]]:
+    used = order_marks(mark for marks in summary["marks"] for mark in marks)
+    legend = [
+        (MARKS[mark][0], MARKS[mark][1].format(unstable_cv=rules.unstable_cv))
+        for mark in used
+        if mark in MARKS
+    ]
+    if others := [mark for mark in used if mark not in MARKS]:
+        legend.append((OTHER_FLAG, f"flagged by the measuring process: {', '.join(others)}"))
+    return legend
+
+
+def build_table(analysis: Analysis, name: str) -> Table:
+    """Build one table of the plan.
+
+    Args:
+        analysis: Of one machine.
+        name: A table's id in the plan.
+
+    Raises:
+        AugmarkError: The plan has no such table, or the table no planned row.
+    """
+    plan = analysis.plan
+    summary = table_rows(plan, analysis.summary, name)
+    raw = table_rows(plan, analysis.rows, name)
+    shown = summary[~summary["library"].map(lambda library: is_control(plan, library))]
+    keys = list(dict.fromkeys(zip(shown["library"], shown["device"], strict=True)))
+    devices = {device for _, device in keys}
+    lines = {
+        (line["transform"], line["library"], line["device"]): _plain(line)
+        for line in shown.to_dict("records")
+    }
+    footnotes = _Footnotes()
+    rows = []
+    for transform in dict.fromkeys(shown["transform"]):
+        rows.append((transform, [_entry(lines.get((transform, *key)), footnotes) for key in keys]))
+    titles = [
+        library_title(plan, library) + (f" ({device})" if len(devices) > 1 else "")
+        for library, device in keys
+    ]
+    rules = Rules.of_plan(plan)
+    stanza = plan["tables"][name]
+    return Table(
+        name=name,
+        title=stanza.get("title") or name,
+        stamp=plan.get("stamp") or "",
+        columns=titles,
+        rows=rows,
+        notes=notes_of(plan, analysis.records, summary, raw, rules),
+        footnotes=list(footnotes.numbers),
+        legend=_legend(shown, rules),
+        summary=summary,
+        raw=raw,
+    )
+
+
+def _plain(line: dict[str, Any]) -> dict[str, Any]:
+    """A line with None for what is missing, however pandas spells it."""
+    return {
+        key: None if isinstance(value, float) and value != value else value for key, value in line.items()
+    }
