@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -153,3 +154,32 @@ def test_an_environment_that_is_not_its_lock_is_refused(pillow):
     finally:
         (aside / "METADATA").write_text(content)
         aside.rename(metadata)
+
+
+def sessions(project):
+    """Repeat -> the sessions of its records and of their rows."""
+    found = {}
+    for path in project.records():
+        record = json.loads(path.read_text())
+        used = {record["session"], *(row["session"] for row in record["rows"])}
+        found.setdefault(record["cell"]["repeat"], set()).update(used)
+    return found
+
+
+def test_refresh_blocks_measures_a_torn_block_whole(pillow):
+    """After a deleted cell the block is measured again in one session; what was there is kept as history."""
+    before = {path: path.read_bytes() for path in pillow.records()}
+    victim = next(path for path in pillow_records(pillow) if path.name.startswith("r1."))
+    victim.unlink()
+    words = (*pillow.words, "refresh=blocks")
+    dry = pillow.run("snakemake", "-n", *words)
+    assert re.search(r"measure\s+3\b", dry.stdout + dry.stderr)
+    assert before.keys() - {victim} == set(pillow.records())
+    pillow.run("snakemake", *words)
+    after = {path: path.read_bytes() for path in pillow.records()}
+    assert before.keys() == after.keys()
+    assert {path for path in before if "/r0." in str(path)} == {p for p in before if before[p] == after[p]}
+    assert {0: 1, 1: 1} == {repeat: len(found) for repeat, found in sessions(pillow).items()}
+    kept = {path.read_bytes() for path in (pillow.results / "records").rglob("history/*.json")}
+    assert {before[path] for path in before if "/r1." in str(path) and path != victim} == kept
+    assert "Nothing to be done" in pillow.run("snakemake", *words).stderr

@@ -216,7 +216,7 @@ def _definition(
     return {
         # Of everything that the rows depend on, so the plan of a cell and its rows cannot disagree.
         "digest": short_digest(identity),
-        "probe_digest": short_digest([identity, settings.depth["probe_items"]]),
+        "probe_digest": short_digest([identity, settings.depth["probe_items"], settings.policy["probe"]]),
         "probe_items": settings.depth["probe_items"],
         "environment": stanza["environment"],
         "adapter": stanza["adapter"],
@@ -225,6 +225,7 @@ def _definition(
         "code_digest": depends["code"],
         "timing": timing,
         "limits": settings.policy["limits"],
+        "probe": settings.policy["probe"],
         "rows": rows,
     }
 

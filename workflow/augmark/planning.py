@@ -108,8 +108,11 @@ def current_file(plan: Plan) -> Path:
 
 def unless_there(product: Path, needs: Mapping[str, Path | list[Path]]) -> dict[str, Any]:
     """Named inputs of a write-once product: none when it is there, whatever the times of what made it say."""
-    if product.exists():
-        return {}
+    return {} if product.exists() else as_inputs(needs)
+
+
+def as_inputs(needs: Mapping[str, Path | list[Path]]) -> dict[str, Any]:
+    """Paths as Snakemake wants named inputs."""
     return {
         name: [str(p) for p in paths] if isinstance(paths, list) else str(paths)
         for name, paths in needs.items()

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from augmark import planning, progress
+from augmark import planning, progress, refresh
 from augmark.cell import canonical_json
 from augmark.errors import AugmarkError
 from augmark.plan import Plan
@@ -45,6 +45,13 @@ class Run:
         self.pid = os.getpid()
         # One start on one host without interruption: blocks are paired only inside it.
         self.session = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{self.pid}"
+        self._refreshed = (
+            refresh.torn_blocks(plan) if plan.content["config"]["refresh"] == "blocks" else set()
+        )
+        self._refresh_mark = plan.output / "plan" / "refresh.mark"
+        if self._refreshed:
+            # Newer than every record: as an input it makes their cells run, in a dry run too.
+            self._refresh_mark.write_text(self.session, encoding="utf-8")
 
     # --- targets -------------------------------------------------------------------------------------
 
@@ -88,8 +95,10 @@ class Run:
         record = self.plan.output.joinpath(
             "records", w.machine, w.scenario, w.mode, w.library, w.device, name
         )
-        probes = self.plan.block_probes(w.scenario, w.mode, w.device)
-        return planning.unless_there(record, {**self._ready(w), "probes": probes})
+        needs = {**self._ready(w), "probes": self.plan.block_probes(w.scenario, w.mode, w.device)}
+        if refresh.block_of(w) in self._refreshed:
+            return planning.as_inputs({**needs, "refresh": self._refresh_mark})
+        return planning.unless_there(record, needs)
 
     def _ready(self, w: Any) -> dict[str, Any]:
         environment = self.plan.environment_marker(self._definition(w)["environment"])
@@ -129,6 +138,9 @@ class Run:
     def environment_lock(self, w: Any) -> str:
         return f"envs/{w.environment}.txt"
 
+    def fresh(self, w: Any) -> str:
+        return "--fresh" if refresh.block_of(w) in self._refreshed else ""
+
     def priority(self, w: Any) -> int:
         """The planned order, as the scheduler wants it: the first cell has the highest priority."""
         return self._priorities[(w.scenario, w.mode, w.library, w.device, int(w.repeat))]
@@ -157,6 +169,7 @@ class Run:
                 f"another run is at work in {self.plan.output}",
                 remedy="wait for it, or give this one another folder with --config output=...",
             ) from None
+        refresh.set_aside(self.plan, self._refreshed)
         if sys.stderr.isatty():
             os.environ[progress.TERMINAL] = str((folder / "terminal.lock").resolve())
 

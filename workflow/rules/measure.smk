@@ -41,8 +41,9 @@ rule measure:
         plan=PLAN.path,
         python=RUN.python,
         session=RUN.session,
+        fresh=RUN.fresh,
         watch=RUN.pid,
     shell:
         "exec {params.python} -I scripts/measure.py --plan {params.plan} --session {params.session}"
         " --cell {wildcards.scenario}/{wildcards.mode}/{wildcards.library}/{wildcards.device}"
-        " --repeat {wildcards.repeat} --watch {params.watch} --out {output} > {log} 2>&1"
+        " --repeat {wildcards.repeat} {params.fresh} --watch {params.watch} --out {output} > {log} 2>&1"

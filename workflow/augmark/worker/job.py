@@ -29,7 +29,6 @@ from augmark.worker import supervise
 
 ROOT = Path(__file__).resolve().parents[3]
 MACHINE_LOCK = Path("/tmp/augmark-machine.lock")
-STARTUP_TIMEOUT_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,7 @@ class Job:
         items: The index of the prepared items.
         watched: The process that started the workflow.
         session: The stretch of work that it belongs to.
+        fresh: Measure every row, also where an earlier record has it.
     """
 
     plan: Plan
@@ -53,6 +53,7 @@ class Job:
     items: dict[str, Any]
     watched: supervise.Watched
     session: str
+    fresh: bool
 
     @property
     def items_dir(self) -> Path:
@@ -79,6 +80,7 @@ def parse(kind: str, arguments: list[str]) -> Job:
     parser.add_argument("--cell", required=True, help="scenario/mode/library/device")
     parser.add_argument("--repeat", type=int, default=0)
     parser.add_argument("--session", default="none", help="id of this stretch of work")
+    parser.add_argument("--fresh", action="store_true", help="carry no row over from an earlier record")
     parser.add_argument("--watch", type=int, help="end when this process ends")
     parser.add_argument("--out", type=Path, required=True, help="the result (JSON)")
     args = parser.parse_args(arguments)
@@ -89,7 +91,7 @@ def parse(kind: str, arguments: list[str]) -> Job:
     watched = supervise.Watched(args.watch)
     check_measures_what_is_planned(plan, definition)
     items = read_items(plan, cell.scenario)
-    return Job(plan, cell, definition, args.out, items, watched, args.session)
+    return Job(plan, cell, definition, args.out, items, watched, args.session, args.fresh)
 
 
 def check_measures_what_is_planned(plan: Plan, definition: dict[str, Any]) -> None:
@@ -182,7 +184,7 @@ def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str
         return supervise.run(
             told,
             rows,
-            supervise.Limits(timeout, STARTUP_TIMEOUT_SECONDS, job.memory_limit_bytes),
+            supervise.Limits(timeout, limits["startup_timeout_seconds"], job.memory_limit_bytes),
             job.watched,
             said,
         )

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import psutil
 
 from augmark import host, locks, record
-from augmark.cell import parse_record_path
 from augmark.errors import AugmarkError
 from augmark.worker import job as jobs
 from augmark.worker import supervise
@@ -24,7 +22,7 @@ def measure(job: jobs.Job) -> None:
     """Measure what is not carried over from an earlier record, and write the record once."""
     started, load_before = psutil.Process().create_time(), host.load()
     probed = read_probe(job)
-    carried = carried_rows(job)
+    carried = {} if job.fresh else carried_rows(job)
     todo = jobs.in_seeded_order(job, rows_to_time(job, probed, carried))
     with jobs.machine_to_itself(job.cell.label, job.watched) as waited_seconds:
         outcome = jobs.run_rows(job, "measure", todo, dict(_settings(job))) if todo else supervise.Outcome()
@@ -67,7 +65,7 @@ def carried_rows(job: jobs.Job) -> dict[str, Row]:
     """Rows of earlier records of this cell that are still what is planned, by digest, newest first."""
     found: dict[str, tuple[str, Row]] = {}
     for path in sorted(job.out.parent.glob(f"r{job.cell.repeat}.*.json")):
-        if path == job.out or _is_set_aside(path):
+        if path == job.out:
             continue
         earlier = record.read_record(path)
         for row in earlier["rows"]:
@@ -75,14 +73,6 @@ def carried_rows(job: jobs.Job) -> dict[str, Row]:
             if row["status"] in record.MEASURED and (key not in found or found[key][0] < row["started"]):
                 found[key] = (row["started"], row)
     return {key: {**row, "carried": True} for key, (_, row) in found.items()}
-
-
-def _is_set_aside(path: Path) -> bool:
-    try:
-        parse_record_path(path.as_posix())
-    except ValueError:
-        return True
-    return False
 
 
 def rows_to_time(job: jobs.Job, probed: dict[str, Row], carried: dict[str, Row]) -> list[Row]:

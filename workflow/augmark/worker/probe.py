@@ -24,9 +24,8 @@ def probe(job: jobs.Job) -> None:
     try:
         settings = {
             "items": min(job.definition["probe_items"], len(job.items["names"])),
-            "sample_items": 2,
             "samples_dir": str(samples.resolve()),
-            "failure_calls": 50,
+            **job.definition["probe"],
             **{key: rules[key] for key in _NEEDED},
         }
         with jobs.machine_to_itself(f"probe {job.cell.label}", job.watched):
