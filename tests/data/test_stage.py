@@ -14,7 +14,8 @@ import unicodedata
 
 import pytest
 
-from augmark.data import files, stage
+from augmark import files
+from augmark.data import stage
 from augmark.errors import AugmarkError
 
 
@@ -132,7 +133,7 @@ def test_a_killed_copy_leaves_nothing_that_counts(kit, tmp_path):
     digest = stage.declare(str(source), tmp_path / "out")
     folder = stage.dataset_folder(tmp_path / "out", "big", digest)
     code = (
-        "import sys; from augmark.data import files, stage; files.CHUNK_BYTES = 1000\n"
+        "import sys; from augmark import files; from augmark.data import stage; files.CHUNK_BYTES = 1000\n"
         "stage.stage_dataset(sys.argv[1], 'tar', sys.argv[2], sys.argv[3])"
     )
     command = [sys.executable, "-c", code, source, digest, tmp_path / "out"]

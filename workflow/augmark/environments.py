@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from augmark.errors import AugmarkError
+from augmark.files import write_json
 from augmark.locks import lock_digest
 
 __all__ = ["environment_dir", "environment_python", "find_uv", "lock_digest", "prepare_env", "read_marker"]
@@ -158,12 +159,6 @@ def _alone(lock_file: Path) -> Iterator[None]:
         yield
 
 
-def _write_marker(folder: Path, marker: dict[str, Any]) -> None:
-    aside = folder / f"{MARKER}.part"
-    aside.write_text(json.dumps(marker, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(aside, folder / MARKER)
-
-
 def prepare_env(
     environment: str,
     lock: Path,
@@ -227,6 +222,7 @@ def _build(
             where=where,
             remedy=f"lock again with `python scripts/lock_envs.py {environment}`",
         )
-    _write_marker(
-        folder, {"schema": SCHEMA, "environment": environment, "lock_digest": digest, **(found or {})}
+    write_json(
+        folder / MARKER,
+        {"schema": SCHEMA, "environment": environment, "lock_digest": digest, **(found or {})},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,19 @@ def load() -> list[float] | None:
         return [round(value, 2) for value in os.getloadavg()]
     except OSError:
         return None
+
+
+def seconds_running() -> float | None:
+    """Seconds since this process was started, its interpreter's own start included.
+
+    Not from the process's start as a time of day: Linux knows that to the second only.
+    """
+    stat = _read("/proc/self/stat")
+    if stat is None or not hasattr(time, "CLOCK_BOOTTIME"):
+        return None
+    # What follows the command's name, which may hold spaces and brackets itself; `man proc`: starttime.
+    ticks = int(stat.rpartition(")")[2].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
 @lru_cache(maxsize=1)

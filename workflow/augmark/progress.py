@@ -1,8 +1,8 @@
 """One way of showing how far long work is: a labelled tqdm bar with its unit.
 
-On a terminal the bar stands one line below the workflow's own panel (``position=1``: the panel
-redraws its own lines only); a job's log gets whole lines instead, a few per minute. Of several
-jobs that run beside each other the one that holds the terminal's lock shows its bar.
+On the workflow's terminal the bar stands one line below the workflow's own panel, which redraws its
+own lines only; the job's log gets whole lines, a few per minute. Of several jobs that run beside each
+other the one that holds the terminal's lock shows its bar.
 """
 
 from __future__ import annotations
@@ -21,6 +21,34 @@ from tqdm import tqdm
 # Set by the Snakefile to a lock file's path when a person is looking: jobs' own stderr goes to logs.
 TERMINAL = "AUGMARK_TERMINAL_LOCK"
 SECONDS_BETWEEN_LINES = 10.0
+# Make room for one line below, remember the cursor, go there; and come back. (IND, RI, DECSC, CUD; DECRC)
+BELOW, BACK = "\x1bD\x1bM\x1b7\x1b[B", "\x1b8"
+
+
+class LineBelow:
+    """A terminal, written to one line below its cursor, which stays where it was.
+
+    Another process draws there too: a cursor that it finds elsewhere shifts all that it draws, so
+    every write is whole, in one system call.
+
+    Args:
+        terminal: Open for writing.
+    """
+
+    encoding = "utf-8"
+
+    def __init__(self, terminal: IO[bytes]) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> None:
+        if text:
+            self._terminal.write(f"{BELOW}{text}{BACK}".encode())
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def fileno(self) -> int:
+        return self._terminal.fileno()
 
 
 class Bar:
@@ -33,8 +61,11 @@ class Bar:
         terminal: Where the bar is drawn, or None.
     """
 
-    def __init__(self, label: str, total: int | None, unit: str, terminal: IO[str] | None) -> None:
+    def __init__(
+        self, label: str, total: int | None, unit: str, terminal: IO[str] | LineBelow | None
+    ) -> None:
         self.label, self.total, self.unit, self.done = label, total, unit, 0
+        self._lines = terminal is not sys.stderr
         self._said = time.monotonic()
         self._bar = terminal and tqdm(
             total=total,
@@ -42,7 +73,7 @@ class Bar:
             unit=unit,
             unit_scale=unit == "B",
             file=terminal,
-            position=0 if terminal is sys.stderr else 1,
+            position=0,
             leave=False,
             dynamic_ncols=True,
         )
@@ -52,14 +83,14 @@ class Bar:
         """Say that ``count`` more units are done; ``note`` names what is in hand."""
         self.done += count
         if self._bar is not None:
-            self._bar.set_postfix_str(note, refresh=False)
+            self._bar.set_postfix_str(note, refresh=count == 0)
             self._bar.update(count)
         if time.monotonic() - self._said >= SECONDS_BETWEEN_LINES or self.done == self.total:
             self._line(note)
 
     def _line(self, note: str) -> None:
         self._said = time.monotonic()
-        if self._bar is not None and self._bar.fp is sys.stderr:
+        if not self._lines:
             return
         of = "" if self.total is None else f"/{self.total}"
         print(f"{self.label}: {self.done}{of} {self.unit} {note}".rstrip(), file=sys.stderr, flush=True)
@@ -70,7 +101,7 @@ class Bar:
 
 
 @contextlib.contextmanager
-def _terminal() -> Iterator[IO[str] | None]:
+def _terminal() -> Iterator[IO[str] | LineBelow | None]:
     """The terminal to draw on: one's own stderr, or the workflow's if no other job draws there."""
     if sys.stderr.isatty():
         yield sys.stderr
@@ -83,10 +114,10 @@ def _terminal() -> Iterator[IO[str] | None]:
         try:
             held = stack.enter_context(open(Path(lock), "w"))
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            tty = stack.enter_context(open("/dev/tty", "w"))
+            below = LineBelow(stack.enter_context(open("/dev/tty", "wb", buffering=0)))
         except OSError:  # another job draws, or there is no terminal: the log has the lines
-            tty = None
-        yield tty
+            below = None
+        yield below
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 
 from augmark.cell import Cell, parse_record_path
 from augmark.errors import AugmarkError
+from augmark.files import whole_file
 
 SCHEMA = "augmark/record/1"
 MEASURED = ("ok", "slow")
@@ -184,8 +185,6 @@ def replace_json(path: Path, content: Any) -> bool:
     text = json.dumps(content, indent=1) + "\n"
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
     return True

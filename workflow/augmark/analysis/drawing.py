@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -11,6 +10,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from augmark.errors import AugmarkError
+from augmark.files import whole_file
 
 # Okabe-Ito without its yellow (too light on white), each with a marker of its own: nothing rests on colour.
 SERIES = [
@@ -69,7 +69,5 @@ def save(figure: Figure, paths: Iterable[Path]) -> None:
         metadata = {"Software": None}
         if kind == "pdf":
             metadata = {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": "augmark"}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        figure.savefig(part, format=kind, metadata=metadata)
-        os.replace(part, path)
+        with whole_file(path) as part:
+            figure.savefig(part, format=kind, metadata=metadata)

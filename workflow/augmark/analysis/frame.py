@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from augmark.errors import AugmarkError
+from augmark.files import whole_file
 
 FORMAT = "augmark/records/1"
 META_KEY = b"augmark"
@@ -147,15 +147,11 @@ def write_records(
     }
     text = json.dumps(meta, sort_keys=True, separators=(",", ":"))
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=SCHEMA.with_metadata({META_KEY: text}))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    pq.write_table(table, part, compression="zstd", version="2.6")
-    os.replace(part, path)
+    with whole_file(path) as part:
+        pq.write_table(table, part, compression="zstd", version="2.6")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text with Unix line ends beside its place and rename it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(part, path)
+    """Write UTF-8 text with Unix line ends, whole or not at all."""
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")

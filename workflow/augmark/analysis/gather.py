@@ -18,6 +18,7 @@ from augmark.analysis.planned import Plan, planned_cells, record_key
 from augmark.cell import Cell, parse_record_path, short_digest
 from augmark.errors import AugmarkError
 from augmark.progress import progress
+from augmark.record import read_record
 
 SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "record.schema.json"
 
@@ -58,20 +59,6 @@ def check_record(record: Any, where: str) -> None:
     names = [row["transform"] for row in record["rows"]]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise AugmarkError(f"rows: transform {twice[0]} is there twice", where=where, remedy=remedy)
-
-
-def read_record(path: Path) -> dict[str, Any]:
-    """Read and check one record file.
-
-    Raises:
-        AugmarkError: The file is no JSON, or no record.
-    """
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise AugmarkError(f"cannot be read: {error}", where=str(path)) from error
-    check_record(record, str(path))
-    return record
 
 
 def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
@@ -167,6 +154,7 @@ def collect(record_paths: Iterable[str | Path], plan: Plan, out_parquet: Path, *
     with progress(label=f"collect {machine}", total=len(paths), unit="record") as bar:
         for key in sorted(paths):
             record = read_record(paths[key])
+            check_record(record, str(paths[key]))
             rows += record_lines(record, key)
             hosts.append(record["host"])
             bar.update(1, note=key)

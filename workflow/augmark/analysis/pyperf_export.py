@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyperf
 
+from augmark.files import whole_file
 from augmark.record import MEASURED
 
 
@@ -61,9 +61,6 @@ def export(record: Mapping[str, Any], path: Path) -> bool:
     suite = suite_of(record)
     if suite is None:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # pyperf compresses what ends in .gz, and so looks at the name: the part keeps the ending.
-    part = path.with_name(f".{os.getpid()}.{path.name}")
-    suite.dump(str(part), replace=True)
-    part.replace(path)
+    with whole_file(path) as part:
+        suite.dump(str(part), replace=True)
     return True

@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from augmark import files
 from augmark.cell import short_digest
-from augmark.data import files
 from augmark.data.archive import (
     junk_kind,
     name_key,

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from augmark.data import files
+from augmark import files
 from augmark.data.archive import junk_kind, plain_name, read_members
 from augmark.data.audit import read_manifest
 from augmark.data.decode import decode_pillow, strict_pillow

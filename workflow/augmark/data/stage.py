@@ -9,8 +9,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from augmark import files
 from augmark.cell import DIGEST_LENGTH, short_digest
-from augmark.data import archive, files
+from augmark.data import archive
 from augmark.data.folder import FolderFile, folder_digest, list_folder, pack_folder
 from augmark.errors import AugmarkError
 

@@ -34,23 +34,12 @@ def expected_shape(rule: Any, height: int, width: int) -> list[tuple[int, int]]:
     if name == "pad" and figure:
         return [(height + 2 * int(figure), width + 2 * int(figure))]
     if name in ("longest", "shortest") and figure:
-        side = max(height, width) if name == "longest" else min(height, width)
-        scale = int(figure) / side
-        # Libraries round half up, half even or down: one pixel either way is the same contract.
-        low, high = int(min(height, width) * scale), int(max(height, width) * scale)
-        if name == "longest":
-            sizes = (
-                [(int(figure), low + d) for d in (0, 1)]
-                if height > width
-                else [(low + d, int(figure)) for d in (0, 1)]
-            )
-        else:
-            sizes = (
-                [(high + d, int(figure)) for d in (0, 1)]
-                if height > width
-                else [(int(figure), high + d) for d in (0, 1)]
-            )
-        return sizes
+        longer, shorter, wanted = max(height, width), min(height, width), int(figure)
+        fixed, other = (longer, shorter) if name == "longest" else (shorter, longer)
+        # Libraries round half up, half even or down, some in floats: one pixel either way is the same contract.
+        lowest, highest = -(-(other * wanted - fixed) // fixed), (other * wanted + fixed) // fixed
+        upright = height == fixed
+        return [(wanted, side) if upright else (side, wanted) for side in range(lowest, highest + 1)]
     raise ValueError(f"unknown output shape {rule!r}")
 
 
