@@ -9,19 +9,28 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
+ROOT = Path(workflow.basedir)
+if Path.cwd().resolve() != ROOT.resolve():
+    raise WorkflowError(f"run snakemake in the project's root: cd {ROOT}")
+
+
 configfile: "config/config.yaml"
 
 
 from augmark import planning, running
 from augmark.errors import AugmarkError
 
-ROOT = Path(workflow.basedir)
 try:
-    PLAN = planning.plan_now(ROOT, running.overrides(workflow), machine=config.get("machine", "local"))
+    PLAN = planning.plan_now(
+        ROOT,
+        running.overrides(workflow),
+        machine=config.get("machine", "local"),
+        python=running.python_tag(workflow),
+    )
+    planning.write_plan(PLAN)
+    RUN = running.Run(PLAN, workflow)
 except AugmarkError as error:
     raise WorkflowError(str(error)) from None
-planning.write_plan(PLAN)
-RUN = running.Run(PLAN, workflow)
 
 
 wildcard_constraints:
@@ -37,6 +46,7 @@ wildcard_constraints:
     audit="[0-9a-f]{10}",
     table="[a-z0-9-]+",
     kind="throughput|coverage",
+    python="[a-z]+-[0-9.]+",
 
 
 # Every table and figure of the campaign, and the records that they are made from.
@@ -62,7 +72,12 @@ include: "workflow/rules/tables.smk"
 
 
 onstart:
-    RUN.start()
+    RUN.start(
+        Path(str(file))
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name == "measure"
+        for file in job.output
+    )
 
 
 onsuccess:

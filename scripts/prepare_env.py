@@ -14,7 +14,6 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="<output>/envs")
     parser.add_argument("--environment", help="its name (default: the lock's)")
     parser.add_argument("--digest", help="refuse a lock that has another digest than this")
-    parser.add_argument("--python", default=sys.executable, help="the interpreter to build it with")
     given = parser.parse_args()
     environment = given.environment or given.lock.stem
 
@@ -28,7 +27,7 @@ def main() -> int:
                 where=str(given.lock),
                 remedy="the lock was changed after the workflow had started: start it again",
             )
-        folder = prepare_env(environment, given.lock, given.out, given.python, say=say)
+        folder = prepare_env(environment, given.lock, given.out, say=say)
     except (AugmarkError, ValueError) as error:
         say(f"error: {error}")
         return 1

@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--exact", action="store_true", help="refuse when there are fewer")
     parser.add_argument("--seed", required=True, type=int)
     parser.add_argument("--scenario", required=True)
+    parser.add_argument("--digest", required=True, help="the planned digest of the items")
     parser.add_argument("--out", required=True, type=Path, help="the folder for items.bin and index.json")
     args = parser.parse_args()
     index = prepare_items(
@@ -29,6 +30,7 @@ def main() -> None:
         out_dir=args.out,
         scenario=args.scenario,
         exact=args.exact,
+        digest=args.digest,
     )
     print(f"{args.scenario}: {index['items']} items, {index['total_bytes']} bytes")
 

@@ -98,7 +98,7 @@ def library_python(environments: Path) -> Callable[[str], Path]:
 
     def build(environment: str) -> Path:
         lock = ROOT / "envs" / f"{environment}.txt"
-        return prepare_env(environment, lock, environments, sys.executable) / "bin" / "python"
+        return prepare_env(environment, lock, environments) / "bin" / "python"
 
     return build
 

@@ -21,9 +21,19 @@ STATISTICS = {
     "margin": 0.05,
     "unstable_cv": 0.10,
     "interval_from_repeats": 3,
-    "bootstrap_from_repeats": 20,
     "p95_from_values": 20,
-    "false_discovery_rate": 0.05,
+}
+
+
+TIMING = {"values": 1, "threads": 1}
+# Where a carried row was measured: another record, by another Python and another commit.
+ORIGIN = {
+    "digest": "ab" * 5,
+    "started": "2026-11-01T10:00:00.000000+00:00",
+    "host": HOST,
+    "environment": {"lock_digest": "lock000000", "python": "3.11.5"},
+    "code": {"digest": "codecarry0", "git_commit": "c0ffee", "git_dirty": True},
+    "load_before": [0.1, 0.2, 0.3],
 }
 
 
@@ -34,6 +44,7 @@ def plan_row(transform: str, planned: str = "run", reason: str | None = None, **
         "planned": planned,
         "reason": reason,
         "params": {},
+        "pinned": {},
         "different": None,
         **more,
     }
@@ -56,7 +67,8 @@ def make_plan(
         for row in rows:
             row["digest"] = short_digest([library, row["transform"], row["planned"], row.get("salt", salt)])
         digest = short_digest([row["digest"] for row in rows])
-        definitions[f"image-rgb/micro/{library}/cpu"] = {"digest": digest, "rows": rows}
+        definition = {"digest": digest, "timing": TIMING, "limits": {}, "rows": rows}
+        definitions[f"image-rgb/micro/{library}/cpu"] = definition
         for repeat in range(repeats):
             cell = Cell(machine, "image-rgb", "micro", library, "cpu", repeat)
             path = str(cell.record_path(digest))
@@ -96,6 +108,11 @@ def measured(seconds: float | Sequence[float], status: str = "ok", **more: Any) 
     return {"status": status, "values": values, **more}
 
 
+def carried(seconds: float | Sequence[float], status: str = "ok", **more: Any) -> dict[str, Any]:
+    """What an earlier process found, in a record that it was carried into."""
+    return measured(seconds, status, **{"carried": True, "carried_from": ORIGIN, **more})
+
+
 def unmeasured(status: str, reason: str) -> dict[str, Any]:
     """A row without a number."""
     return {"status": status, "reason": reason}
@@ -114,6 +131,7 @@ def _record_row(
         "timed_seconds": 0.0,
         "flags": [],
         "carried": False,
+        "carried_from": None,
     }
     if told.get("values"):
         minute = f"2026-11-30T10:0{repeat % 10}"
@@ -177,6 +195,8 @@ def make_record(
         "library_version": "1.2.3",
         "processes": [],
         "probe": "0123456789",
+        "plan": short_digest(plan),
+        "definition": plan["definitions"][f"image-rgb/micro/{library}/cpu"],
         "rows": rows,
     }
     return {**whole, **more}

@@ -6,7 +6,15 @@ import pytest
 
 from augmark.analysis.checks import check_records
 from augmark.errors import AugmarkError
-from tests.analysis.synthetic import make_plan, make_record, make_records, measured
+from tests.analysis.synthetic import (
+    ORIGIN,
+    carried,
+    make_plan,
+    make_record,
+    make_records,
+    measured,
+    unmeasured,
+)
 
 OFFERS = {"kornia": ["Flip"], "pillow": ["Flip"]}
 FLIP = {"Flip": measured(1.0)}
@@ -84,3 +92,38 @@ def test_another_dataset_than_the_plans_is_refused():
     plan["datasets"] = {"images": {**plan["datasets"]["images"], "digest": "f" * 64}}
     with pytest.raises(AugmarkError, match="which is not in the plan"):
         check_records(records, plan)
+
+
+def of_python(version, found=None):
+    """A repeat of pillow by this Python; ``found``: another row than a measured one."""
+    plan = make_plan({"pillow": ["Flip"]})
+    environment = {"lock_digest": "lock000000", "python": version, "packages": {}}
+    return lambda repeat: make_record(plan, "pillow", repeat, found or FLIP, environment=environment)
+
+
+def check_repeats(*repeats):
+    """Check a plan of three repeats of one row of pillow."""
+    plan = make_plan({"pillow": ["Flip"]})
+    check_records(make_records(plan, [make(index) for index, make in enumerate(repeats)]), plan)
+
+
+def test_repeats_of_two_pythons_are_refused():
+    """3.11 and 3.12 make no one figure; two patch releases do."""
+    check_repeats(of_python("3.11.7"), of_python("3.11.9"), of_python("3.11.7"))
+    with pytest.raises(AugmarkError, match=r"python_version differs .* pillow Flip \(cpu\): 3\.11, 3\.12"):
+        check_repeats(of_python("3.11.7"), of_python("3.12.1"), of_python("3.11.7"))
+
+
+def test_the_python_of_a_carried_row_is_that_of_its_own_record():
+    """Carried from 3.11 into records by 3.12: alike with 3.11, and not with 3.12."""
+    old = {"Flip": carried(1.0)}
+    assert ORIGIN["environment"]["python"] == "3.11.5"
+    check_repeats(of_python("3.11.7"), of_python("3.12.1", old), of_python("3.13.0", old))
+    with pytest.raises(AugmarkError, match=r"python_version differs .*3\.11, 3\.12"):
+        check_repeats(of_python("3.12.1"), of_python("3.12.1", old), of_python("3.12.1"))
+
+
+def test_a_repeat_without_a_number_may_be_of_any_python():
+    """What is not pooled cannot be pooled wrongly."""
+    failed = {"Flip": unmeasured("failed", "raised")}
+    check_repeats(of_python("3.11.7"), of_python("3.12.1", failed), of_python("3.11.7"))

@@ -133,6 +133,13 @@ def test_grid_and_counts():
     }
 
 
+def test_counts_are_whole_numbers_without_any_number():
+    """No row measured: 2 and 0, not 2.0 and 0.0."""
+    plan = make_plan({"pillow": [plan_row("Rain", "unsupported", "no weather"), "Flip"]}, repeats=1)
+    coverage = cover(plan, [make_record(plan, "pillow", 0, {"Flip": unmeasured("failed", "raised")})])
+    assert "pillow      2          0            1         1" in render(coverage).splitlines()
+
+
 def test_rendered_grid():
     """The whole text for a small plan."""
     plan = make_plan({"pillow": ["Flip", plan_row("Rain", "unsupported", "no weather")]}, repeats=1)

@@ -12,11 +12,13 @@ from PIL import Image
 from augmark.analysis import figures
 from augmark.analysis.drawing import SERIES
 from augmark.analysis.efficiency import render, report, timed_shares
-from augmark.analysis.marks import STATUSES, WITH_NUMBER
+from augmark.analysis.marks import SHOWN
 from augmark.analysis.tables import analyse
 from augmark.errors import AugmarkError
+from augmark.record import MEASURED
 from tests.analysis.synthetic import (
     TABLE,
+    carried,
     make_plan,
     make_record,
     make_records,
@@ -30,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def all_statuses(repeats=3):
     """Two libraries over all statuses, not-run among them."""
-    recorded = [name for name in STATUSES if name not in (*WITH_NUMBER, "not-run")]
+    recorded = [name for name in SHOWN if name not in (*MEASURED, "not-run")]
     names = ["Flip", "Slow", "NotRun", *(name.title() for name in recorded)]
     plan = make_plan(
         {"kornia": names, "pillow": ["Flip", plan_row("Slow", "unsupported", "none")]}, repeats=repeats
@@ -108,6 +110,13 @@ def test_transforms_are_sorted_by_speed():
     assert order[2:] == sorted(order[2:])
 
 
+def test_letters_stand_where_there_is_room():
+    """To the right, or to the left of a close right neighbour, unless that side is taken too."""
+    row, reach = [100.0, 105.0, 1000.0], 0.1  # 105 / 100 is 0.049 apart, 1000 / 105 is 2.3
+    assert [figures._free_side(own, row, reach) for own in row] == [-1, 1, 1]
+    assert figures._free_side(100.0, [95.0, 100.0, 105.0], reach) == 1
+
+
 def test_nothing_measured_still_draws(tmp_path):
     """No record at all: an empty axis and a full margin, no error."""
     plan = make_plan({"kornia": ["Flip"]})
@@ -120,8 +129,8 @@ def test_nothing_measured_still_draws(tmp_path):
 def test_series_differ_without_colour():
     """Every library has a marker of its own; every status a symbol of its own."""
     assert len({marker for _, marker in SERIES}) == len(SERIES)
-    assert len({status.symbol for status in STATUSES.values()}) == len(STATUSES)
-    assert all(len(status.symbol) == 1 and status.symbol.isascii() for status in STATUSES.values())
+    assert len({status.symbol for status in SHOWN.values()}) == len(SHOWN)
+    assert all(len(status.symbol) == 1 and status.symbol.isascii() for status in SHOWN.values())
 
 
 def test_another_suffix_is_refused(tmp_path):
@@ -148,19 +157,33 @@ def test_timed_share_sums_over_cells():
 def test_carried_rows_cost_nothing_now():
     """A cell of carried rows only is left out; a library of such cells has no share, and is still named."""
     plan = make_plan({"kornia": ["Flip"], "pillow": ["Flip"]}, repeats=2)
-    carried = {"Flip": measured(1.0, carried=True)}
+    old = {"Flip": carried(1.0)}
     records = [
-        make_record(plan, "kornia", 0, carried, wall_seconds=1.0, timed_seconds=0.0),
+        make_record(plan, "kornia", 0, old, wall_seconds=1.0, timed_seconds=0.0),
         make_record(plan, "kornia", 1, {"Flip": measured(1.0)}, wall_seconds=10.0, timed_seconds=9.0),
-        make_record(plan, "pillow", 0, carried, wall_seconds=1.0, timed_seconds=0.0),
-        make_record(plan, "pillow", 1, carried, wall_seconds=1.0, timed_seconds=0.0),
+        make_record(plan, "pillow", 0, old, wall_seconds=1.0, timed_seconds=0.0),
+        make_record(plan, "pillow", 1, old, wall_seconds=1.0, timed_seconds=0.0),
     ]
     shares = timed_shares(make_records(plan, records).frame)
     assert shares["library"].to_list() == ["kornia", "pillow"]
     assert shares["timed_share"].iloc[0] == pytest.approx(0.9)
     assert pd.isna(shares["timed_share"].iloc[1])
     assert render(shares).endswith("pillow,\n")
-    assert "pillow: unknown (carried rows only)" in report(shares, plan)
+    assert "pillow: unknown (nothing timed in these records)" in report(shares, plan)
+
+
+def test_a_row_that_nobody_timed_is_no_job_of_timing():
+    """Carried rows beside unsupported and failed ones: 45 of 50 s are left, of the other cell."""
+    plan = make_plan({"pillow": ["Flip", "Fail", plan_row("Rain", "unsupported", "no weather")]}, repeats=2)
+    old = {"Flip": carried(1.0), "Fail": unmeasured("failed", "raised")}
+    new = {"Flip": measured(1.0), "Fail": unmeasured("failed", "raised")}
+    records = [
+        make_record(plan, "pillow", 0, old, wall_seconds=50.0, timed_seconds=0.0),
+        make_record(plan, "pillow", 1, new, wall_seconds=50.0, timed_seconds=45.0),
+    ]
+    assert timed_shares(make_records(plan, records).frame)["timed_share"].to_list() == [0.9]
+    alone = timed_shares(make_records(plan, records[:1]).frame)
+    assert alone["timed_share"].isna().to_list() == [True]
 
 
 def test_report_names_the_library_below_the_target():

@@ -4,14 +4,26 @@ import copy
 import hashlib
 import json
 
+import pandas as pd
 import pytest
 
 from augmark import record as written
 from augmark.analysis.frame import COLUMNS, read_records
 from augmark.analysis.gather import check_record, collect
+from augmark.analysis.pyperf_export import suite_of
 from augmark.cell import short_digest
 from augmark.errors import AugmarkError
-from tests.analysis.synthetic import HOST, MACHINE, make_plan, make_record, measured, plan_row, unmeasured
+from tests.analysis.synthetic import (
+    HOST,
+    MACHINE,
+    ORIGIN,
+    carried,
+    make_plan,
+    make_record,
+    measured,
+    plan_row,
+    unmeasured,
+)
 
 PLAN = make_plan(
     {"kornia": ["Flip", "Blur"], "pillow": ["Flip", plan_row("Blur", "unsupported", "no blur")]}, repeats=2
@@ -88,6 +100,45 @@ def test_two_processors_under_one_machine_are_refused(tmp_path):
     assert not (tmp_path / "records.parquet").exists()
 
 
+def carried_from(**changed):
+    """Findings whose first row was carried from a record with these fields."""
+    return {**FOUND, "Flip": carried(0.5, carried_from={**ORIGIN, **changed})}
+
+
+def test_a_carried_row_tells_what_measured_it(tmp_path):
+    """Python, lock, commit and code are those of its own record; the row beside it has this record's."""
+    paths = write_all(tmp_path)
+    lock = {"lock_digest": "lockcarry0", "python": "3.10.2"}
+    record = make_record(PLAN, "kornia", 0, carried_from(environment=lock))
+    paths[0].write_text(json.dumps(record))
+    collect(paths, PLAN, tmp_path / "records.parquet")
+    frame = read_records(tmp_path / "records.parquet").frame
+    columns = ["lock_digest", "python_version", "code_digest", "git_commit", "git_dirty", "carried"]
+    kornia = frame[(frame["library"] == "kornia") & (frame["repeat"] == 0)].set_index("transform")
+    assert kornia.loc["Flip", columns].to_list() == [
+        "lockcarry0",
+        "3.10.2",
+        "codecarry0",
+        "c0ffee",
+        True,
+        True,
+    ]
+    here = kornia.loc["Blur", columns].to_list()
+    assert here[:3] == ["lock000000", "3.11.7", "code000000"]
+    assert pd.isna(here[3:5]).tolist() == [True, True]
+    metadata = suite_of(record).get_benchmark("Flip").get_metadata()
+    assert (metadata["python_version"], metadata["lock_digest"]) == ("3.10.2", "lockcarry0")
+
+
+def test_a_row_carried_from_another_processor_is_refused(tmp_path):
+    """The record was written here, the row was measured there."""
+    paths = write_all(tmp_path)
+    record = make_record(PLAN, "kornia", 0, carried_from(host={**HOST, "cpu_model": "Other CPU"}))
+    paths[0].write_text(json.dumps(record))
+    with pytest.raises(AugmarkError, match=r"cpu_model differs .*: Other CPU and Test CPU"):
+        collect(paths, PLAN, tmp_path / "records.parquet")
+
+
 def test_a_stale_record_is_refused(tmp_path):
     """A file that the plan does not name is never mixed in."""
     paths = write_all(tmp_path)
@@ -115,6 +166,10 @@ def _set(record, path, value):
         (["rows", 1, "reason"], None, "rows/1/reason"),
         (["rows", 1, "status"], "not-run", "rows/1/status"),
         (["rows", 0, "started"], "yesterday", "rows/0/started"),
+        (["rows", 0, "carried"], True, "rows/0/carried_from"),
+        (["rows", 0, "carried_from"], ORIGIN, "rows/0/carried_from"),
+        (["plan"], None, "plan"),
+        (["definition"], {}, "definition"),
         (["wall_seconds"], -1.0, "wall_seconds"),
         (["dataset", "digest"], None, "dataset/digest"),
         (["cell", "repeat"], 1, "cell: is not the cell that the path names"),

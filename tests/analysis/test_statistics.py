@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,7 +142,7 @@ def test_other_sessions_are_compared_unpaired_and_marked():
     seconds = {"kornia": [2.0, 2.1, 2.05], "pillow": [1.0, 1.1, 1.05]}
     lines = summary_of(seconds, sessions={"kornia": "s2"})
     assert lines.loc["kornia", "comparison"] == "unpaired"
-    assert lines.loc["kornia", "marks"] == ("sessions",)
+    assert lines.loc["kornia", "marks"] == ("sessions", "dtype")
     assert lines.loc["pillow", "marks"] == ()
     assert lines["best"].to_dict() == {"kornia": False, "pillow": True}
 
@@ -158,7 +159,7 @@ def test_unpaired_is_welch_on_logarithms():
 
 def test_nothing_is_best_where_one_library_has_too_few_repeats():
     """Three repeats of one and two of the other: who is fastest is not claimed."""
-    lines = summary_of({"kornia": [1.0, 1.0, 1.0], "pillow": [9.0, 9.0]})
+    lines = summary_of({"torchvision": [1.0, 1.0, 1.0], "pillow": [9.0, 9.0]})
     assert lines["best"].to_list() == [False, False]
     assert lines.loc["pillow", "marks"] == ("partial",)
 
@@ -176,6 +177,115 @@ def test_other_work_and_other_threads_are_not_compared():
     assert lines.loc["kornia", "marks"] == ("different",)
     flagged = summary_of({"kornia": [1.0] * 3, "pillow": [2.0] * 3}, flags=["threads"])
     assert flagged["best"].to_list() == [False, False]
+
+
+def summary_of_rows(rows, *, offers=None, **more):
+    """Library -> what each of three repeats found of one transform, summarized; index: library."""
+    plan = make_plan(offers or {library: ["Flip"] for library in rows})
+    records = [
+        make_record(plan, library, repeat, {"Flip": row}, **more.get(library, {}))
+        for library, row in rows.items()
+        for repeat in range(3)
+    ]
+    return summarize(cover(plan, make_records(plan, records).frame).rows, RULES).set_index("library")
+
+
+def marks_and_winners(lines):
+    """Library -> marks, and the set of the best."""
+    return lines["marks"].to_dict(), set(lines.index[lines["best"]])
+
+
+def test_reduced_items_neither_win_nor_lose():
+    """The fastest was timed on 8 of 32 items: marked, and the winner is found among the others."""
+    lines = summary_of_rows(
+        {
+            "albumentationsx": measured(1.0, items=8, flags=["reduced-items"]),
+            "pillow": measured(2.0),
+            "torchvision": measured(4.0),
+        }
+    )
+    assert marks_and_winners(lines) == (
+        {"albumentationsx": ("items", "reduced-items"), "pillow": (), "torchvision": ()},
+        {"pillow"},
+    )
+    assert lines.loc["torchvision", "ratio"] == pytest.approx(2.0)
+    assert pd.isna(lines.loc["albumentationsx", "ratio"])
+
+
+def test_fewer_items_without_a_flag_are_not_compared():
+    """Another count is enough: whoever has fewer items is left out, also as the fastest or the slowest."""
+    for seconds in (1.0, 9.0):
+        lines = summary_of_rows(
+            {"pillow": measured(seconds, items=8), "torchvision": measured(3.0), "opencv": measured(6.0)}
+        )
+        assert marks_and_winners(lines) == (
+            {"pillow": ("items",), "torchvision": (), "opencv": ()},
+            {"torchvision"},
+        )
+
+
+def test_other_items_of_the_same_number_are_not_compared():
+    """32 items of another digest: one of the two libraries is marked, and there is no winner."""
+    other = {"name": "demo", "digest": "d" * 64, "manifest_digest": "m" * 64, "items_digest": "other00000"}
+    lines = summary_of_rows(
+        {"pillow": measured(1.0), "torchvision": measured(3.0)},
+        torchvision={"dataset": {**other, "items": 32}},
+    )
+    assert marks_and_winners(lines) == ({"pillow": (), "torchvision": ("items",)}, set())
+    assert lines["ratio"].isna().all()
+
+
+def test_slow_rows_are_compared_with_slow_rows_only():
+    """Beside a row in full a slow one stands alone, whatever its items; two slow ones are alike."""
+    mixed = summary_of_rows({"pillow": measured(9.0, "slow"), "torchvision": measured(3.0)})
+    assert marks_and_winners(mixed) == ({"pillow": ("slow", "items"), "torchvision": ()}, set())
+    both = summary_of_rows(
+        {"pillow": measured(9.0, "slow", items=8), "torchvision": measured(3.0, "slow", items=8)}
+    )
+    assert marks_and_winners(both) == ({"pillow": ("slow",), "torchvision": ("slow",)}, {"torchvision"})
+    assert both.loc["pillow", "ratio"] == pytest.approx(3.0)
+
+
+def test_repeats_on_different_items_equal_nothing():
+    """One repeat of three on fewer items: the row keeps its median, and is compared with nobody."""
+    plan = make_plan({"pillow": ["Flip"], "torchvision": ["Flip"]})
+    found = {
+        "pillow": [measured(1.0, items=8), measured(1.0), measured(1.0)],
+        "torchvision": [measured(3.0)] * 3,
+    }
+    records = [
+        make_record(plan, name, k, {"Flip": row}) for name in found for k, row in enumerate(found[name])
+    ]
+    lines = summarize(cover(plan, make_records(plan, records).frame).rows, RULES).set_index("library")
+    assert marks_and_winners(lines) == ({"pillow": ("items",), "torchvision": ()}, set())
+
+
+def test_another_dtype_than_the_fastest_is_compared_and_marked():
+    """Whoever is not of the fastest's dtype: Kornia beside Pillow, and the others beside Kornia."""
+    slower = summary_of({"kornia": [2.0] * 3, "pillow": [1.0] * 3, "torchvision": [3.0] * 3})
+    assert marks_and_winners(slower) == ({"kornia": ("dtype",), "pillow": (), "torchvision": ()}, {"pillow"})
+    assert slower.loc["kornia", "ratio"] == pytest.approx(2.0)
+    faster = summary_of({"kornia": [1.0] * 3, "pillow": [2.0] * 3, "torchvision": [3.0] * 3})
+    assert marks_and_winners(faster) == (
+        {"kornia": (), "pillow": ("dtype",), "torchvision": ("dtype",)},
+        {"kornia"},
+    )
+
+
+def test_what_cannot_be_pinned_is_not_compared():
+    """As Elastic in the plan: one library is declared other, the rest cannot be shown alike."""
+    offers = {
+        "albumentationsx": [plan_row("Flip", pinned=None, different="a coarse grid")],
+        "kornia": [plan_row("Flip", pinned=None)],
+        "torchvision": [plan_row("Flip", pinned=None)],
+    }
+    lines = summary_of({name: [1.0 + k] * 3 for k, name in enumerate(offers)}, offers=offers)
+    assert marks_and_winners(lines) == (
+        {"albumentationsx": ("different",), "kornia": ("unpinned",), "torchvision": ("unpinned",)},
+        set(),
+    )
+    assert lines["comparison"].isna().all()
+    assert lines["throughput"].to_list() == [1.0, 0.5, pytest.approx(1 / 3)]
 
 
 def test_one_failed_repeat_leaves_no_number():

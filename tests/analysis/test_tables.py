@@ -10,14 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from augmark import record
 from augmark.analysis import latex, longform, markdown
-from augmark.analysis.marks import STATUSES
+from augmark.analysis.marks import MARKS, OTHER_FLAG, SHOWN
 from augmark.analysis.numbers import duration, figure
 from augmark.analysis.publish import write_summary, write_table
 from augmark.analysis.tables import analyse, build_table
 from augmark.errors import AugmarkError
 from tests.analysis.synthetic import (
     TABLE,
+    carried,
     make_plan,
     make_record,
     make_records,
@@ -26,7 +28,7 @@ from tests.analysis.synthetic import (
     unmeasured,
 )
 
-WITHOUT_NUMBER = [name for name in STATUSES if name not in ("ok", "slow")]
+WITHOUT_NUMBER = [name for name in SHOWN if name not in ("ok", "slow")]
 
 
 def table_of(plan, records):
@@ -90,7 +92,7 @@ def test_markdown_of_a_small_table():
         "",
         "| Transform | Kornia | Pillow |",
         "| --- | ---: | ---: |",
-        "| Flip | 100 | **200** |",
+        "| Flip | 100<sup>d</sup> | **200** |",
     ]
     for note in (
         "Measured on 2026-11-30.",
@@ -111,7 +113,7 @@ def test_min_depth_is_stamped_and_claims_nothing():
     table = table_of(plan, records)
     assert "**Smoke signal, not a score.**" in markdown.render(table)
     assert "Smoke signal, not a score." in latex.render(table).split(r"\label")[0]
-    assert markdown_rows(markdown.render(table)) == [["Flip", "100", "200"]]
+    assert markdown_rows(markdown.render(table)) == [["Flip", "100<sup>d</sup>", "200"]]
     assert "nothing is bold" in markdown.render(table)
 
 
@@ -158,12 +160,55 @@ def test_slow_rows_keep_their_figure_and_a_mark():
 def test_marks_of_the_worker_are_explained():
     """Flags with a letter and flags without, carried rows and declared differences."""
     plan = make_plan({"kornia": [plan_row("Flip", different="flips twice")], "pillow": ["Flip"]}, repeats=1)
-    odd = measured(1.0, flags=["threads", "throttled"], carried=True)
+    odd = carried(1.0, flags=["threads", "throttled", "not-resident"])
     table = table_of(plan, [make_record(plan, library, 0, {"Flip": odd}) for library in ("kornia", "pillow")])
     assert [entry.marks for entry in table.rows[0][1]] == ["wtcf", "tcf"]
     assert [letter for letter, _ in table.legend] == ["w", "t", "c", "f"]
-    assert table.legend[-1][1] == "flagged by the measuring process: throttled"
+    assert table.legend[-1][1] == (
+        "flagged by the measuring process: not-resident (not all of its items were in memory), throttled"
+    )
     assert table.footnotes == ["other work: flips twice"]
+
+
+def test_every_reason_not_to_compare_has_its_letter():
+    """In Markdown, LaTeX and CSV: unpinnable, other items, another dtype than the fastest's."""
+    names = ["Elastic", "Flip"]
+    rows = [plan_row("Elastic", pinned=None), plan_row("Flip")]
+    plan = make_plan({"albumentationsx": rows, "kornia": rows, "pillow": rows, "torchvision": rows})
+    other = {"pillow": {"items": 8, "flags": ["reduced-items"]}}
+    table = table_of(
+        plan,
+        [
+            make_record(plan, name, r, dict.fromkeys(names, measured(0.1 * (k + 1), **other.get(name, {}))))
+            for k, name in enumerate(plan["libraries"])
+            for r in range(3)
+        ],
+    )
+    assert markdown_rows(markdown.render(table)) == [
+        ["Elastic", "10.0<sup>n</sup>", "5.00<sup>n</sup>", "3.33<sup>nr</sup>", "2.50<sup>n</sup>"],
+        ["Flip", "**10.0**", "5.00<sup>d</sup>", "3.33<sup>ir</sup>", "2.50"],
+    ]
+    assert [letter for letter, _ in table.legend] == ["n", "i", "d", "r"]
+    text = latex.render(table)
+    for letter, words in table.legend:
+        assert rf"\textsuperscript{{{letter}}}\,{latex.escape(words)}" in text
+    raw = list(csv.DictReader(io.StringIO(longform.render(table, plan))))
+    assert [line["marks"] for line in raw] == [
+        "unpinned",
+        "",
+        "unpinned",
+        "dtype",
+        "unpinned; reduced-items",
+        "items; reduced-items",
+        "unpinned",
+        "",
+    ]
+
+
+def test_every_status_is_shown():
+    """Those of records and not-run have a symbol and words, and no other has."""
+    assert sorted(SHOWN) == sorted([*record.STATUSES, "not-run"])
+    assert len({letter for letter, _ in MARKS.values()} | {OTHER_FLAG}) == len(MARKS) + 1
 
 
 def test_controls_stand_under_the_line():

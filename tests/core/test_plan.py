@@ -21,6 +21,7 @@ def sources(chosen=PLAIN, **changed):
     known = {
         "machine": "local-0000",
         "machine_kind": "local",
+        "python": "cpython-3.11",
         "datasets": {"images": {"name": "demo", "kind": "demo", "source": "demo", "digest": "d" * 64}},
         "locks": {stanza["environment"]: stanza["environment"] for stanza in stanzas},
         "adapter_code": {stanza["adapter"]: stanza["adapter"] for stanza in stanzas},
@@ -133,12 +134,13 @@ def test_judging_rules_do_not_stale_measurements(section):
     "changed",
     [
         {"datasets": {"images": {"name": "demo", "kind": "demo", "source": "demo", "digest": "e" * 64}}},
+        {"python": "cpython-3.12"},
         {"audit_code": "another"},
         {"items_code": "another"},
     ],
 )
-def test_other_items_are_other_rows_for_every_library(changed):
-    """All libraries time the same items: when they change, every cell does."""
+def test_other_items_or_another_python_are_other_rows_for_every_library(changed):
+    """All libraries time the same items on the same Python: when these change, every cell does."""
     before, after = cell_keys(make_plan(PLAIN, sources())), cell_keys(make_plan(PLAIN, sources(**changed)))
     assert before.keys() == after.keys()
     assert not set(before.values()) & set(after.values())

@@ -49,6 +49,7 @@ def test_a_tarball_is_copied_byte_for_byte(kit, tmp_path, mode, suffix, kind):
         "tar_sha256": sha256(source),
         "bytes": source.stat().st_size,
         "members": 3,
+        "junk": {},
         "compression": "gzip" if kind == "tar.gz" else None,
     }
 
@@ -70,6 +71,8 @@ def test_a_folder_has_the_documented_digest_and_a_normalised_tar(tmp_path, kit):
     assert staged[0].parent.name == f"set.{expected.hexdigest()[:10]}"
     assert staged[0].parent.name == staged[1].parent.name
     assert staged[0].read_bytes() == staged[1].read_bytes()
+    left_out = [json.loads((path.parent / "staged.json").read_text())["junk"] for path in staged]
+    assert left_out == [{}, {".DS_Store": 1, "._*": 1, "Thumbs.db": 1, "__MACOSX": 1}]
     with tarfile.open(staged[0]) as tar:
         assert {m.name: tar.extractfile(m).read() for m in tar} == contents
 

@@ -9,6 +9,7 @@ import pytest
 
 from augmark.environments import environment_python, prepare_env
 from augmark.errors import AugmarkError
+from augmark.host import python_tag
 from augmark.locks import lock_text_digest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +42,7 @@ def test_environment_is_named_after_its_lock(tmp_path, lines):
     lock = write_lock(tmp_path, lines["tiny-1.0"], lines["other-1.0"])
     folder = prepare_env("tiny", lock, tmp_path / "out envs")
     marker = json.loads((folder / "env.json").read_text())
-    assert folder == tmp_path / "out envs" / f"tiny.{lock_text_digest(lock.read_text())}"
+    assert folder == tmp_path / "out envs" / f"tiny.{lock_text_digest(lock.read_text())}.{python_tag()}"
     assert {"other": ["1.0"], "tiny": ["1.0"]} == marker["distributions"]
     assert "augmark/env/1" == marker["schema"]
     assert lock_text_digest(lock.read_text()) == marker["lock_digest"]
@@ -149,7 +150,10 @@ def test_command_prints_the_folder_and_its_progress(tmp_path, lines):
         tmp_path / "envs",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert str(tmp_path / "envs" / f"tiny.{lock_text_digest(lock.read_text())}") == done.stdout.strip()
+    assert (
+        str(tmp_path / "envs" / f"tiny.{lock_text_digest(lock.read_text())}.{python_tag()}")
+        == done.stdout.strip()
+    )
     assert all(line.startswith("prepare_env tiny: ") for line in done.stderr.splitlines())
     refused = subprocess.run([*command, "--digest", "0123456789"], capture_output=True, text=True)
     assert 1 == refused.returncode

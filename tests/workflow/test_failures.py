@@ -14,7 +14,7 @@ EXPECTED = {
     "WorksAtRandom": ("ok", ""),
     "SlowFirstCall": ("ok", ""),
     "SlowEveryCall": ("slow", "s per item, floor 0.05 s"),
-    "SleepsForEver": ("timeout", "no result within 6 s"),
+    "SleepsForEver": ("timeout", "no sign of life within 6 s"),
     "Aborts": ("crashed", "signal 6 (SIGABRT)"),
     "ExitsThePython": ("crashed", "exit status 3"),
     "AllocatesWithoutEnd": ("oom", "resident memory"),

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from augmark.host import python_tag
 from tests.conftest import copy_project
 
 
@@ -135,7 +136,9 @@ def test_an_environment_that_is_not_its_lock_is_refused(pillow):
     """A package that was changed by hand stops the measurement; the message names it."""
     probe = next((pillow.results / "probes").glob("*/*/*/pillow/*/*.json"))
     digest = json.loads(next(iter(pillow_records(pillow))).read_text())["environment"]["lock_digest"]
-    site = next((pillow.results / "envs" / f"pillow.{digest}").glob("lib/python*/site-packages"))
+    site = next(
+        (pillow.results / "envs" / f"pillow.{digest}.{python_tag()}").glob("lib/python*/site-packages")
+    )
     metadata = next(site.glob("tqdm-*.dist-info"))
     aside = metadata.with_name("tqdm-0.0.1.dist-info")
     content = (metadata / "METADATA").read_text()

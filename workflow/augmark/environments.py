@@ -20,6 +20,7 @@ from typing import Any
 
 from augmark.errors import AugmarkError
 from augmark.files import write_json
+from augmark.host import python_tag
 from augmark.locks import lock_digest
 
 __all__ = ["environment_dir", "environment_python", "find_uv", "lock_digest", "prepare_env", "read_marker"]
@@ -40,9 +41,13 @@ print(json.dumps({**found, "distributions": installed(), "problems": problems}))
 """
 
 
-def environment_dir(out_dir: Path, environment: str, digest: str) -> Path:
-    """Where an environment lives: ``<output>/envs/<environment>.<lock digest>``."""
-    return out_dir / f"{environment}.{digest}"
+def environment_dir(out_dir: Path, environment: str, digest: str, python: str) -> Path:
+    """Where an environment lives: ``<output>/envs/<environment>.<lock digest>.<python>``.
+
+    Args:
+        python: Implementation and minor version, as `augmark.host.python_tag` says them.
+    """
+    return out_dir / f"{environment}.{digest}.{python}"
 
 
 def environment_python(folder: Path) -> Path:
@@ -163,7 +168,6 @@ def prepare_env(
     environment: str,
     lock: Path,
     out_dir: Path,
-    python: str | Path | None = None,
     *,
     say: Callable[[str], None] = lambda line: None,
 ) -> Path:
@@ -172,8 +176,7 @@ def prepare_env(
     Args:
         environment: Its name, e.g. ``kornia``.
         lock: Its lock, hashed.
-        out_dir: ``<output>/envs``; the environment's folder is named after the lock's digest.
-        python: The interpreter to build it with; by default the one that runs.
+        out_dir: ``<output>/envs``; the folder is named after the lock's digest and the Python that runs.
         say: Told each line of progress.
 
     Returns:
@@ -193,24 +196,22 @@ def prepare_env(
         ) from None
     except ValueError as error:
         raise AugmarkError(str(error), where=str(lock), remedy="run `python scripts/lock_envs.py`") from None
-    folder = environment_dir(folder_parent, environment, digest)
+    folder = environment_dir(folder_parent, environment, digest, python_tag())
     with _alone(folder_parent / f".{folder.name}.lock"):
         if is_whole(folder, lock, digest):
             say(f"{folder.name} is there and as locked")
             return folder
-        _build(environment, lock, digest, folder, python or sys.executable, say)
+        _build(environment, lock, digest, folder, say)
     return folder
 
 
-def _build(
-    environment: str, lock: Path, digest: str, folder: Path, python: str | Path, say: Callable[[str], None]
-) -> None:
+def _build(environment: str, lock: Path, digest: str, folder: Path, say: Callable[[str], None]) -> None:
     if folder.exists():
         # Without a marker, or with other packages than the lock's: cut off, or changed by hand.
         shutil.rmtree(folder)
     say(f"building {folder.name}")
     where = f"environment {environment}"
-    run_uv(["venv", "--no-project", "--quiet", "--python", python, folder], where=where, say=say)
+    run_uv(["venv", "--no-project", "--quiet", "--python", sys.executable, folder], where=where, say=say)
     # Wheels only: a build on this machine would not be the package that the hashes of the lock name.
     install = ["pip", "sync", "--require-hashes", "--no-build", "--compile-bytecode"]
     run_uv([*install, "--python", environment_python(folder), lock], where=where, say=say)

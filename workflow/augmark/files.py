@@ -20,24 +20,37 @@ SPARE_BYTES = 64 << 20
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, *, part_suffix: str = "part") -> Iterator[Path]:
     """Give a path beside ``path`` to write to; on a clean exit it becomes ``path``, otherwise it goes.
 
     A killed process leaves at most the ``.part`` file, which nothing reads and the next run overwrites.
+
+    Args:
+        part_suffix: Another one where several processes may write ``path`` at once.
+
+    Raises:
+        AugmarkError: The disk is full, or the folder or file cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
+    elsewhere = "free some space, or choose another output folder"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AugmarkError(
+            f"the folder cannot be made: {error.strerror}", where=str(path.parent), remedy=elsewhere
+        ) from error
+    part = path.with_name(f"{path.name}.{part_suffix}")
     try:
         yield part
         with open(part, "rb") as stream:
             os.fsync(stream.fileno())
         os.replace(part, path)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        # Other errors inside the block are about what is read there, and are told there.
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT) and str(error.filename) != str(part):
             raise
-        raise AugmarkError(
-            "the disk is full", where=str(path), remedy="free some space, or choose another output folder"
-        ) from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        what = "the disk is full" if full else f"cannot be written: {error.strerror}"
+        raise AugmarkError(what, where=str(path), remedy=elsewhere) from error
     finally:
         part.unlink(missing_ok=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -71,6 +72,11 @@ def seconds_running() -> float | None:
     # What follows the command's name, which may hold spaces and brackets itself; `man proc`: starttime.
     ticks = int(stat.rpartition(")")[2].split()[19])
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def python_tag() -> str:
+    """Implementation and minor version of the running Python: ``cpython-3.11``."""
+    return f"{sys.implementation.name}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 @lru_cache(maxsize=1)

@@ -25,6 +25,7 @@ class Sources:
     Attributes:
         machine: Id of the machine, complete (``local-3f9a``).
         machine_kind: Its stanza in ``machines.yaml`` (``local``).
+        python: Implementation and minor version that the libraries run on (``cpython-3.11``).
         datasets: Config key (``images``) -> ``{"name", "kind", "source", "digest"}``.
         locks: Environment -> digest of its lock.
         adapter_code: Adapter -> digest of the code that decides its rows.
@@ -33,6 +34,7 @@ class Sources:
 
     machine: str
     machine_kind: str
+    python: str
     datasets: Mapping[str, Mapping[str, Any]]
     locks: Mapping[str, str]
     adapter_code: Mapping[str, str]
@@ -76,8 +78,8 @@ class Plan:
         return self.content["definitions"]["/".join((scenario, mode, library, device))]
 
     def environment_marker(self, environment: str) -> Path:
-        lock = self.content["locks"][environment]
-        return self.output / "envs" / f"{environment}.{lock}" / "env.json"
+        lock, python = self.content["locks"][environment], self.content["python"]
+        return self.output / "envs" / f"{environment}.{lock}.{python}" / "env.json"
 
     def staged(self, dataset: str) -> Path:
         """The marker of a staged dataset; its tarball lies beside it."""
@@ -115,11 +117,9 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
         sources: Digests of what the plan depends on.
     """
     depth = settings.depth
+    judged_by = [settings.policy["audit"], sources.audit_code]
     datasets = {
-        key: {
-            **about,
-            "audit_digest": short_digest([about["digest"], settings.policy["audit"], sources.audit_code]),
-        }
+        key: {**about, "audit_digest": short_digest([about["digest"], *judged_by])}
         for key, about in sources.datasets.items()
     }
     places = [place[1:] for place in select.combinations(settings) if place[0] == sources.machine_kind]
@@ -136,20 +136,16 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
         "depth": depth["name"],
         "stamp": depth["stamp"],
         "machine": sources.machine,
+        "machine_stanza": {"id": sources.machine_kind, **settings.machines[sources.machine_kind]},
+        "python": sources.python,
         "config": dict(settings.config),
-        "overrides": dict(settings.overrides),
+        # In one order, whatever the order on the command line: the same plan is the same file.
+        "overrides": dict(sorted(settings.overrides.items())),
         "datasets": datasets,
-        "locks": {
-            definition["environment"]: definition["lock_digest"] for definition in definitions.values()
-        },
+        "locks": {each["environment"]: each["lock_digest"] for each in definitions.values()},
         "policy": settings.policy,
         "scenarios": scenarios,
-        "libraries": {
-            name: {
-                key: settings.libraries[name].get(key) for key in ("title", "kind", "distribution", "form")
-            }
-            for name in sorted({key.split("/")[2] for key in definitions})
-        },
+        "libraries": _libraries(settings, {place[2] for place in places}),
         "definitions": definitions,
         "cells": _cells(settings, sources.machine, definitions),
         "tables": {
@@ -158,6 +154,16 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
         },
     }
     return Plan(content, Path(settings.config["output"]))
+
+
+def _libraries(settings: Any, planned: set[str]) -> dict[str, Any]:
+    """What tables say of the planned libraries, in the order in which they are declared."""
+    facts = ("title", "kind", "distribution", "form")
+    return {
+        name: {fact: stanza.get(fact) for fact in facts}
+        for name, stanza in settings.libraries.items()
+        if name in planned
+    }
 
 
 def _scenario(settings: Any, name: str, datasets: Mapping[str, Any], sources: Sources) -> dict[str, Any]:
@@ -208,15 +214,17 @@ def _definition(
         "timing": timing,
         "items": scenario["items_digest"],
         "lock": sources.locks[stanza["environment"]],
+        "python": sources.python,
         "code": sources.adapter_code[stanza["adapter"]],
     }
     planned = select.planned_rows(settings, library, name, mode, device)
     rows = [_row(settings, library, row, depends) for row in planned]
+    probing = [[row["pinned"] for row in rows], settings.depth["probe_items"], settings.policy["probe"]]
     identity = [[row["transform"], row["planned"], row["digest"]] for row in rows]
     return {
         # Of everything that the rows depend on, so the plan of a cell and its rows cannot disagree.
         "digest": short_digest(identity),
-        "probe_digest": short_digest([identity, settings.depth["probe_items"], settings.policy["probe"]]),
+        "probe_digest": short_digest([identity, *probing]),
         "probe_items": settings.depth["probe_items"],
         "environment": stanza["environment"],
         "adapter": stanza["adapter"],

@@ -21,13 +21,20 @@ AUDIT = "augmark.data.audit"
 ITEMS = "augmark.data.items"
 
 
-def plan_now(root: Path, overrides: Mapping[str, Any] | None = None, *, machine: str = "local") -> Plan:
+def plan_now(
+    root: Path,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    machine: str = "local",
+    python: str | None = None,
+) -> Plan:
     """Load, check and resolve the configuration.
 
     Args:
         root: The project's root.
         overrides: Keys of config.yaml as the command line gave them.
         machine: A name of machines.yaml; ``local`` is completed by the host's fingerprint.
+        python: What the libraries run on (``cpython-3.11``); by default the Python that runs now.
 
     Raises:
         AugmarkError: The configuration is wrong (all problems at once), or the data is not there.
@@ -45,15 +52,30 @@ def plan_now(root: Path, overrides: Mapping[str, Any] | None = None, *, machine:
             where="config: campaign",
             remedy="use campaign=demo here (with depth=max for all transforms)",
         )
-    return make_plan(settings, _sources(settings, root, machine))
+    threads = settings.config["threads"]
+    if machine == "local" and threads is not None and threads > host.cpus():
+        raise AugmarkError(
+            f"threads={threads}, and this machine has {host.cpus()} processors",
+            where="config: threads",
+            remedy=f"ask for at most {host.cpus()}",
+        )
+    plan = make_plan(settings, _sources(settings, root, machine, python or host.python_tag()))
+    if not plan.cells():
+        raise AugmarkError(
+            f"campaign {settings.config['campaign']} measures nothing on {machine}",
+            where="tables.yaml: campaigns",
+            remedy=f"its machines are {', '.join(campaign['machines'])}",
+        )
+    return plan
 
 
-def _sources(settings: Settings, root: Path, machine: str) -> Sources:
+def _sources(settings: Settings, root: Path, machine: str, python: str) -> Sources:
     stanzas = settings.libraries.values()
     keys = {scenario["dataset"] for scenario in settings.scenarios.values()}
     return Sources(
         machine=host.local_machine() if machine == "local" else machine,
         machine_kind=machine,
+        python=python,
         datasets={key: _dataset(settings, root, key) for key in sorted(keys)},
         locks={
             name: lock_digest(root / "envs" / f"{name}.txt") for name in {s["environment"] for s in stanzas}

@@ -38,6 +38,7 @@ ROW_FIELDS = [
     "timed_seconds",
     "flags",
     "carried",
+    "carried_from",
     "threads_read",
 ]
 RECORD_FIELDS = [
@@ -65,6 +66,8 @@ RECORD_FIELDS = [
     "library_version",
     "processes",
     "probe",
+    "plan",
+    "definition",
     "rows",
 ]
 
@@ -185,6 +188,6 @@ def replace_json(path: Path, content: Any) -> bool:
     text = json.dumps(content, indent=1) + "\n"
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
-    with whole_file(path) as part:
+    with whole_file(path, part_suffix=f"{os.getpid()}.part") as part:
         part.write_text(text, encoding="utf-8")
     return True

@@ -6,6 +6,8 @@ missing, or when its records (or rows carried into them) are of more than one se
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +37,20 @@ def torn_blocks(plan: Plan) -> set[Block]:
     return {block for block, found in sessions.items() if len(found) > 1}
 
 
-def set_aside(plan: Plan, blocks: set[Block]) -> list[Path]:
-    """Move the records of these blocks into ``history/`` beside their places, under their session's name.
+def keep_history(records: Iterable[Path]) -> list[Path]:
+    """Keep records that are about to be measured again, in ``history/`` under their session's name.
+
+    Linked, not moved: Snakemake removes a record just before its job starts, so that one which is not
+    reached after all stays in its place.
 
     Returns:
-        Where they are now.
+        The names in ``history/``.
     """
-    moved = []
-    for cell in plan.cells():
-        path = plan.output / "records" / cell["path"]
-        if block_of(cell) in blocks and path.exists():
-            session = read_record(path)["session"]
-            kept = path.parent / "history" / f"{path.stem}.{session}.json"
-            kept.parent.mkdir(exist_ok=True)
-            path.rename(kept)
-            moved.append(kept)
-    return moved
+    kept = []
+    for path in records:
+        place = path.parent / "history" / f"{path.stem}.{read_record(path)['session']}.json"
+        place.parent.mkdir(exist_ok=True)
+        if not place.exists():
+            os.link(path, place)
+        kept.append(place)
+    return kept

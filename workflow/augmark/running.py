@@ -8,14 +8,15 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from augmark import planning, progress, refresh
+from augmark import host, planning, progress, refresh
 from augmark.cell import canonical_json
 from augmark.errors import AugmarkError
+from augmark.locking import OLDEST_PYTHON
 from augmark.plan import Plan
 
 # Key of a machine profile's configfile; it is no key of config.yaml, because a user does not choose it.
@@ -30,6 +31,16 @@ def overrides(workflow: Any) -> dict[str, Any]:
     return {key: value for key, value in said.items() if key != MACHINE}
 
 
+def conda_in_use(workflow: Any) -> bool:
+    """Whether ``--sdm conda`` is given: then conda makes the environments, and ``prepare_env`` none."""
+    return any(str(method) == "conda" for method in workflow.deployment_settings.deployment_method)
+
+
+def python_tag(workflow: Any) -> str:
+    """What the libraries run on: the Python of ``envs/*.yaml`` with conda, else the one that runs now."""
+    return f"cpython-{OLDEST_PYTHON}" if conda_in_use(workflow) else host.python_tag()
+
+
 class Run:
     """One start of the workflow.
 
@@ -40,7 +51,7 @@ class Run:
 
     def __init__(self, plan: Plan, workflow: Any) -> None:
         self.plan = plan
-        self._conda = any(str(method) == "conda" for method in workflow.deployment_settings.deployment_method)
+        self._conda = conda_in_use(workflow)
         self._lock: IO[str] | None = None
         self.pid = os.getpid()
         # One start on one host without interruption: blocks are paired only inside it.
@@ -154,8 +165,11 @@ class Run:
 
     # --- start and end -------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, again: Iterable[Path]) -> None:
         """Refuse a second run in this folder, and let one job at a time draw its bar on the terminal.
+
+        Args:
+            again: Outputs of ``measure`` that will run: records among them that are there are kept.
 
         The lock is held by this process and falls with it, however it ends (Snakemake's own lock stays
         after a ``kill -9`` and has to be removed by hand).
@@ -169,7 +183,7 @@ class Run:
                 f"another run is at work in {self.plan.output}",
                 remedy="wait for it, or give this one another folder with --config output=...",
             ) from None
-        refresh.set_aside(self.plan, self._refreshed)
+        refresh.keep_history(path for path in again if path.exists())
         if sys.stderr.isatty():
             os.environ[progress.TERMINAL] = str((folder / "terminal.lock").resolve())
 

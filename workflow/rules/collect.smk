@@ -16,5 +16,5 @@ rule collect:
         pyperf=PLAN.output / "pyperf",
         python=sys.executable,
     shell:
-        "exec {params.python} scripts/collect.py --plan {params.plan} --pyperf {params.pyperf}"
-        " --out {output} > {log} 2>&1"
+        "exec {params.python:q} scripts/collect.py --plan {params.plan:q} --pyperf {params.pyperf:q}"
+        " --out {output:q} > {log:q} 2>&1"

@@ -1,5 +1,5 @@
 # From items and environments to one record per cell. Both rules have the machine to themselves.
-#   in:   <output>/items/<scenario>.<digest>/index.json, <output>/envs/<environment>.<digest>/env.json
+#   in:   <output>/items/<scenario>.<digest>/index.json, <output>/envs/<environment>.<digest>.<python>/env.json
 #   out:  <output>/probes/<machine>/<scenario>/<mode>/<library>/<device>/probe.<digest>.{json, samples.zip}
 #         <output>/records/<machine>/<scenario>/<mode>/<library>/<device>/r<repeat>.<digest>.json
 
@@ -21,9 +21,9 @@ rule probe:
         session=RUN.session,
         watch=RUN.pid,
     shell:
-        "exec {params.python} -I scripts/probe.py --plan {params.plan} --session {params.session}"
+        "exec {params.python:q} -I scripts/probe.py --plan {params.plan:q} --session {params.session}"
         " --cell {wildcards.scenario}/{wildcards.mode}/{wildcards.library}/{wildcards.device}"
-        " --watch {params.watch} --out {output.json} > {log} 2>&1"
+        " --watch {params.watch} --out {output.json:q} > {log:q} 2>&1"
 
 
 rule measure:
@@ -44,6 +44,6 @@ rule measure:
         fresh=RUN.fresh,
         watch=RUN.pid,
     shell:
-        "exec {params.python} -I scripts/measure.py --plan {params.plan} --session {params.session}"
+        "exec {params.python:q} -I scripts/measure.py --plan {params.plan:q} --session {params.session}"
         " --cell {wildcards.scenario}/{wildcards.mode}/{wildcards.library}/{wildcards.device}"
-        " --repeat {wildcards.repeat} {params.fresh} --watch {params.watch} --out {output} > {log} 2>&1"
+        " --repeat {wildcards.repeat} {params.fresh} --watch {params.watch} --out {output:q} > {log:q} 2>&1"

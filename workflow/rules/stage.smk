@@ -18,8 +18,8 @@ rule stage_dataset:
         sha256=RUN.dataset("digest"),
         output=PLAN.output,
     shell:
-        "exec {params.python} scripts/stage_dataset.py --source {params.source:q} --kind {params.kind}"
-        " --sha256 {params.sha256} --name {wildcards.dataset} --output {params.output:q} > {log} 2>&1"
+        "exec {params.python:q} scripts/stage_dataset.py --source {params.source:q} --kind {params.kind}"
+        " --sha256 {params.sha256} --name {wildcards.dataset} --output {params.output:q} > {log:q} 2>&1"
 
 
 rule audit_dataset:
@@ -33,8 +33,8 @@ rule audit_dataset:
         python=sys.executable,
         policy=RUN.audit_policy,
     shell:
-        "exec {params.python} scripts/audit_dataset.py --dataset {input.tar:q} --policy {params.policy:q}"
-        " --manifest {output:q} > {log} 2>&1"
+        "exec {params.python:q} scripts/audit_dataset.py --dataset {input.tar:q} --policy {params.policy:q}"
+        " --manifest {output:q} > {log:q} 2>&1"
 
 
 rule prepare_items:
@@ -52,6 +52,6 @@ rule prepare_items:
         seed=RUN.scenario("seed"),
         out=lambda w, output: Path(output.index).parent,
     shell:
-        "exec {params.python} scripts/prepare_items.py --dataset {input.tar:q} --manifest {input.manifest:q}"
-        " --items {params.wanted} {params.exact} --seed {params.seed} --scenario {wildcards.scenario}"
-        " --out {params.out:q} > {log} 2>&1"
+        "exec {params.python:q} scripts/prepare_items.py --dataset {input.tar:q}"
+        " --manifest {input.manifest:q} --items {params.wanted} {params.exact} --seed {params.seed}"
+        " --scenario {wildcards.scenario} --digest {wildcards.digest} --out {params.out:q} > {log:q} 2>&1"

@@ -16,7 +16,7 @@ rule check_coverage:
         plan=PLAN.path,
         python=sys.executable,
     shell:
-        "exec {params.python} scripts/check_coverage.py --plan {params.plan:q} --records {input.records:q}"
+        "exec {params.python:q} scripts/check_coverage.py --plan {params.plan:q} --records {input.records:q}"
         " --out {output:q} > {log:q} 2>&1"
 
 
@@ -32,7 +32,7 @@ rule summarize:
         plan=PLAN.path,
         python=sys.executable,
     shell:
-        "exec {params.python} scripts/summarize.py --plan {params.plan:q} --records {input.records:q}"
+        "exec {params.python:q} scripts/summarize.py --plan {params.plan:q} --records {input.records:q}"
         " --out {output:q} > {log:q} 2>&1"
 
 
@@ -48,7 +48,7 @@ rule tables:
         plan=PLAN.path,
         python=sys.executable,
     shell:
-        "exec {params.python} scripts/tables.py --plan {params.plan:q} --records {input.records:q}"
+        "exec {params.python:q} scripts/tables.py --plan {params.plan:q} --records {input.records:q}"
         " --table {wildcards.table} --out {output:q} > {log:q} 2>&1"
 
 
@@ -64,7 +64,7 @@ rule efficiency:
         plan=PLAN.path,
         python=sys.executable,
     shell:
-        "exec {params.python} scripts/efficiency.py --plan {params.plan:q} --records {input.records:q}"
+        "exec {params.python:q} scripts/efficiency.py --plan {params.plan:q} --records {input.records:q}"
         " --out {output:q} > {log:q} 2>&1"
 
 
@@ -80,7 +80,7 @@ rule figures:
         plan=PLAN.path,
         python=sys.executable,
     shell:
-        "exec {params.python} scripts/figures.py {wildcards.kind} --plan {params.plan:q}"
+        "exec {params.python:q} scripts/figures.py {wildcards.kind} --plan {params.plan:q}"
         " --records {input.records:q} --table {wildcards.table} --out {output:q} > {log:q} 2>&1"
 
 
@@ -96,5 +96,5 @@ rule efficiency_figure:
         plan=PLAN.path,
         python=sys.executable,
     shell:
-        "exec {params.python} scripts/figures.py efficiency --plan {params.plan:q}"
+        "exec {params.python:q} scripts/figures.py efficiency --plan {params.plan:q}"
         " --records {input.records:q} --out {output:q} > {log:q} 2>&1"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from augmark.analysis.frame import Records
-from augmark.analysis.planned import Plan, planned_cells, record_key
+from augmark.analysis.frame import PLACE, Records
+from augmark.analysis.planned import PlanContent, planned_cells, record_key
 from augmark.errors import AugmarkError
 
 
@@ -17,7 +17,7 @@ def _one(frame: pd.DataFrame, column: str, what: str, where: str, remedy: str) -
     return found[0] if found else None
 
 
-def check_records(records: Records, plan: Plan, *, target: str = "paper_tables") -> None:
+def check_records(records: Records, plan: PlanContent, *, target: str = "paper_tables") -> None:
     """Make sure that records are those of a plan, and alike.
 
     Args:
@@ -27,7 +27,8 @@ def check_records(records: Records, plan: Plan, *, target: str = "paper_tables")
 
     Raises:
         AugmarkError: The cells are not the plan's cells of that machine; machines, depths, datasets or items
-            are mixed or not the plan's. The remedy names ``snakemake <target>``.
+            are mixed or not the plan's; repeats of one row are of different Pythons. The remedy names
+            ``snakemake <target>``.
     """
     remedy, where = f"snakemake {target}", f"records of {records.machine}"
     frame = records.frame
@@ -49,9 +50,10 @@ def check_records(records: Records, plan: Plan, *, target: str = "paper_tables")
     if depth not in (None, plan["depth"]):
         raise AugmarkError(f"depth is {depth}, the plan's is {plan['depth']}", where=where, remedy=remedy)
     _check_datasets(frame, plan, where, remedy)
+    _check_pooled(frame, where, target)
 
 
-def _check_datasets(frame: pd.DataFrame, plan: Plan, where: str, remedy: str) -> None:
+def _check_datasets(frame: pd.DataFrame, plan: PlanContent, where: str, remedy: str) -> None:
     known = {dataset["digest"] for dataset in plan["datasets"].values()}
     for scenario, rows in frame.groupby("scenario", sort=True):
         for column, what in (
@@ -64,3 +66,21 @@ def _check_datasets(frame: pd.DataFrame, plan: Plan, where: str, remedy: str) ->
                 raise AugmarkError(
                     f"dataset of {scenario} is {digest}, which is not in the plan", where=where, remedy=remedy
                 )
+
+
+def _check_pooled(frame: pd.DataFrame, where: str, target: str) -> None:
+    """The repeats of a row make one figure: they have to be of one minor version of Python.
+
+    That they are of one processor is seen to when records are collected.
+    """
+    timed = frame[frame["seconds_per_item"].notna()]
+    minor = timed["python_version"].str.split(".").str[:2].str.join(".")
+    rows = minor.groupby([timed[name] for name in [*PLACE, "transform"]], sort=True)
+    for (*_, library, device, transform), versions in rows:
+        if len(found := sorted(versions.unique())) > 1:
+            raise AugmarkError(
+                f"python_version differs over the repeats of {library} {transform} ({device}): "
+                f"{', '.join(found)}",
+                where=where,
+                remedy=f"delete the records of the version that is not wanted and run `snakemake {target}`",
+            )

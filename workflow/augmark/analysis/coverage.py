@@ -10,10 +10,11 @@ import pandas as pd
 
 from augmark.analysis.frame import CELL, COLUMNS, frame_of
 from augmark.analysis.gather import record_lines
-from augmark.analysis.marks import STATUSES, WITH_NUMBER, symbols
-from augmark.analysis.planned import Plan, planned_rows
+from augmark.analysis.marks import SHOWN, symbols
+from augmark.analysis.planned import PlanContent, planned_rows
 from augmark.cell import Cell
 from augmark.errors import AugmarkError
+from augmark.record import MEASURED
 
 _KEY = [*CELL, "transform", "row_digest", "cell_digest"]
 _SAME_ROW = [*CELL, "transform", "row_digest"]
@@ -53,7 +54,7 @@ def records_frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def cover(
-    plan: Plan, records: pd.DataFrame | Iterable[Mapping[str, Any]], *, machine: str | None = None
+    plan: PlanContent, records: pd.DataFrame | Iterable[Mapping[str, Any]], *, machine: str | None = None
 ) -> Coverage:
     """Hold the records against the plan.
 
@@ -125,10 +126,11 @@ def status_counts(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows per library: ``planned``, ``with number`` and each status that occurs (libraries as planned)."""
     counts = rows.groupby(["library", "status"], sort=False).size().unstack(fill_value=0)
     counts = counts.reindex(list(rows["library"].unique()))
-    present = [name for name in reversed(STATUSES) if name in counts]
+    present = [name for name in reversed(SHOWN) if name in counts]
     counts.insert(0, "planned", counts.sum(axis=1))
-    counts.insert(1, "with number", counts[[name for name in WITH_NUMBER if name in present]].sum(axis=1))
-    return counts[["planned", "with number", *present]]
+    counts.insert(1, "with number", counts[[name for name in MEASURED if name in present]].sum(axis=1))
+    # The sum over no column at all is a float.
+    return counts[["planned", "with number", *present]].astype(int)
 
 
 def status_grid(rows: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +142,7 @@ def status_grid(rows: pd.DataFrame) -> pd.DataFrame:
 def legend(statuses: Iterable[str]) -> str:
     """One line that says what the symbols mean: those of the given statuses only."""
     seen = set(statuses)
-    return "  ".join(f"{STATUSES[name].symbol} {name}" for name in reversed(STATUSES) if name in seen)
+    return "  ".join(f"{SHOWN[name].symbol} {name}" for name in reversed(SHOWN) if name in seen)
 
 
 def _lines(frame: pd.DataFrame, corner: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from augmark.analysis.frame import CELL
-from augmark.analysis.planned import Plan, is_control
+from augmark.analysis.planned import PlanContent, is_control
 
 COLUMNS = ["machine", "scenario", "mode", "library", "timed_share"]
 
@@ -13,12 +13,13 @@ COLUMNS = ["machine", "scenario", "mode", "library", "timed_share"]
 def timed_shares(frame: pd.DataFrame) -> pd.DataFrame:
     """``machine scenario mode library timed_share``, one line per library, in alphabetical order.
 
-    The share is seconds inside timers over wall seconds, both summed over the library's cells. Carried rows
-    cost nothing now: a cell that holds nothing else says nothing of the harness, and a library of which only
-    such cells are left has no share (NaN).
+    The share is seconds inside timers over wall seconds, both summed over the library's cells in which the
+    job timed a row itself. Carried rows cost nothing now, and a row without a number is not timed: a cell
+    that holds nothing else says nothing of the harness, and a library of such cells has no share (NaN).
     """
     keys = COLUMNS[:-1]
-    cells = frame[~frame["carried"].fillna(False).astype(bool)].drop_duplicates(CELL)
+    timed = frame["seconds_per_item"].notna() & ~frame["carried"].fillna(False).astype(bool)
+    cells = frame[timed].drop_duplicates(CELL)
     sums = cells.groupby(keys)[["cell_timed_seconds", "cell_wall_seconds"]].sum()
     share = sums["cell_timed_seconds"] / sums["cell_wall_seconds"].where(sums["cell_wall_seconds"] > 0)
     libraries = frame[keys].drop_duplicates().sort_values(keys, ignore_index=True)
@@ -30,7 +31,7 @@ def render(shares: pd.DataFrame) -> str:
     return shares.to_csv(index=False, columns=COLUMNS, lineterminator="\n", float_format="%.4f")
 
 
-def report(shares: pd.DataFrame, plan: Plan) -> str:
+def report(shares: pd.DataFrame, plan: PlanContent) -> str:
     """What the workflow prints: the share of each library beside the target (controls without a verdict)."""
     target = plan["policy"]["timed_share_target"]
     lines = [f"share of the measuring jobs' wall time inside timers (target {target:.0%}, depth max):"]
@@ -40,6 +41,6 @@ def report(shares: pd.DataFrame, plan: Plan) -> str:
         verdict = ""
         if known and not is_control(plan, name):
             verdict = "" if share >= target else "  below the target"
-        figure = f"{share:.0%}" if known else "unknown (carried rows only)"
+        figure = f"{share:.0%}" if known else "unknown (nothing timed in these records)"
         lines.append(f"  {line['scenario']} {line['mode']} {name}: {figure}{verdict}")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,25 +12,37 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from augmark.analysis.drawing import BAND, GRID, MUTED, headline, save, series, style
-from augmark.analysis.marks import STATUSES, WITH_NUMBER, mark_letter, order_marks, symbols, worst
+from augmark.analysis.marks import SHOWN, mark_letter, order_marks, symbols, worst
 from augmark.analysis.numbers import joined
-from augmark.analysis.planned import Plan, is_control, library_title, table_rows
+from augmark.analysis.planned import PlanContent, is_control, library_title, table_rows
 from augmark.analysis.statistics import Rules
 from augmark.analysis.tables import Analysis
+from augmark.record import MEASURED
 
 # 58 rows, heads and legend fit one A4 page (11.7 inches).
 ROW_INCHES = 0.165
 GRID_ROW_INCHES = 0.145
 WIDTH_INCHES = 7.6
+# Of the width of the throughput axis: what a few letters and a marker take.
+LETTERS_SHARE = 0.05
 ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
 # Beside a point there is room for a letter, and in the margin for a word; the table explains.
-SHORT_MARKS = {"different": "other work", "sessions": "other session", "partial": "fewer repeats"}
+SHORT_MARKS = {
+    "different": "other work",
+    "unpinned": "same work not shown",
+    "items": "other items",
+    "dtype": "other dtype",
+    "reduced-items": "reduced items",
+    "sessions": "other session",
+    "partial": "fewer repeats",
+}
 
 
-def _columns(plan: Plan, rows: pd.DataFrame) -> list[tuple[str, str, str]]:
+def _columns(plan: PlanContent, rows: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Library, device and head of each column, controls left out."""
     keys = list(dict.fromkeys(zip(rows["library"], rows["device"], strict=True)))
     keys = [key for key in keys if not is_control(plan, key[0])]
@@ -100,8 +113,8 @@ def throughput(analysis: Analysis, table: str, paths: Sequence[Path]) -> None:
             handletextpad=0.1,
             columnspacing=1.4,
         )
-        used = [name for name in reversed(STATUSES) if name in set(summary["status"]) - set(WITH_NUMBER)]
-        key = "   ".join(f"{STATUSES[name].symbol} {name}" for name in used)
+        used = [name for name in reversed(SHOWN) if name in set(summary["status"]) - set(MEASURED)]
+        key = "   ".join(f"{SHOWN[name].symbol} {name}" for name in used)
         figure.text(0.012, 0.06 / height, key, fontsize=6, color=MUTED)
         marks = order_marks(mark for marks in summary["marks"] for mark in marks if mark != "slow")
         key = "   ".join(f"{mark_letter(mark)} {SHORT_MARKS.get(mark, mark)}" for mark in marks)
@@ -124,10 +137,13 @@ def _points(
 ) -> None:
     rank = {name: index for index, name in enumerate(transforms)}
     step = 0.66 / max(len(columns), 1)
+    known = summary.dropna(subset="throughput")
+    beside = known.groupby("transform")["throughput"].agg(list)
+    reach = LETTERS_SHARE * math.log(known["throughput"].max() / known["throughput"].min())
     for column, (library, device, _) in enumerate(columns):
         colour, marker = series(column)
         lines = summary[(summary["library"] == library) & (summary["device"] == device)]
-        lines = lines[lines["status"].isin(WITH_NUMBER)]
+        lines = lines[lines["status"].isin(MEASURED)]
         if lines.empty:
             continue
         x = lines["throughput"].to_numpy(dtype=float)
@@ -139,17 +155,32 @@ def _points(
         )
         face = [colour if status == "ok" else "white" for status in lines["status"]]
         for at, line in enumerate(lines.itertuples()):
-            letters = "".join(mark_letter(mark) for mark in line.marks if mark != "slow")
-            axes.annotate(
-                letters,
-                (x[at] + max(bars[1, at], 0), y[at]),
-                xytext=(4, 0),
-                textcoords="offset points",
-                fontsize=5.5,
-                va="center",
-                color=colour,
-            )
+            side = _free_side(line.throughput, beside[line.transform], reach)
+            end = x[at] + max(bars[1, at], 0) if side > 0 else x[at] - max(bars[0, at], 0)
+            _letters(axes, line.marks, (end, y[at]), side, colour)
         axes.scatter(x, y, s=13, marker=marker, c=face, edgecolors=colour, linewidths=0.7, zorder=4)
+
+
+def _free_side(own: float, row: Sequence[float], reach: float) -> int:
+    """On which side of a point its letters stand: 1 is right, -1 left, where only the left has room."""
+    gaps = [math.log(other / own) for other in row if other != own]
+    right, left = any(0 < gap < reach for gap in gaps), any(-reach < gap < 0 for gap in gaps)
+    return -1 if right and not left else 1
+
+
+def _letters(axes: Axes, marks: Sequence[str], place: tuple[float, float], side: int, colour: str) -> None:
+    axes.annotate(
+        "".join(mark_letter(mark) for mark in marks if mark != "slow"),
+        place,
+        xytext=(4 * side, 0),
+        textcoords="offset points",
+        fontsize=5.5,
+        ha="left" if side > 0 else "right",
+        va="center",
+        color=colour,
+        zorder=5,
+        path_effects=[withStroke(linewidth=1.2, foreground="white")],
+    )
 
 
 def _log_axis(axes: Axes, summary: pd.DataFrame) -> None:
@@ -179,8 +210,8 @@ def _gaps(
         axes.plot([column], [-0.5 - 0.7], marker=marker, color=colour, markersize=4, clip_on=False)
         lines = summary[(summary["library"] == library) & (summary["device"] == device)]
         for transform, status in zip(lines["transform"], lines["status"], strict=True):
-            if status not in WITH_NUMBER:
-                axes.text(column, rank[transform], STATUSES[status].symbol, ha="center", va="center",
+            if status not in MEASURED:
+                axes.text(column, rank[transform], SHOWN[status].symbol, ha="center", va="center",
                           fontsize=7, color=colour)  # fmt: skip
 
 
@@ -195,7 +226,7 @@ def coverage_grid(analysis: Analysis, table: str, paths: Sequence[Path]) -> None
     heads = _columns(plan, rows)
     controls = dict.fromkeys((lib, dev) for lib, dev in zip(rows["library"], rows["device"], strict=True))
     heads += [(lib, dev, library_title(plan, lib)) for lib, dev in controls if is_control(plan, lib)]
-    used = [name for name in reversed(STATUSES) if name in set(rows["status"])]
+    used = [name for name in reversed(SHOWN) if name in set(rows["status"])]
     with style():
         top, bottom = 1.55, 0.2 + 0.16 * ((len(used) + 1) // 2)
         height = top + bottom + GRID_ROW_INCHES * len(transforms)
@@ -211,8 +242,8 @@ def coverage_grid(analysis: Analysis, table: str, paths: Sequence[Path]) -> None
         headline(figure, f"Coverage: {table}", [_subtitle(analysis), line])
         patches = [
             Patch(
-                facecolor=STATUSES[name].colour,
-                label=f"{STATUSES[name].symbol}  {name}: {STATUSES[name].words}",
+                facecolor=SHOWN[name].colour,
+                label=f"{SHOWN[name].symbol}  {name}: {SHOWN[name].words}",
             )
             for name in used
         ]
@@ -227,7 +258,7 @@ def _fields(axes: Axes, rows: pd.DataFrame, heads: list[tuple[str, str, str]], t
     place = {(library, device): index for index, (library, device, _) in enumerate(heads)}
     for (transform, library, device), lines in rows.groupby(["transform", "library", "device"], sort=False):
         x, y = place[library, device], rank[transform]
-        status = STATUSES[worst(lines["status"])]
+        status = SHOWN[worst(lines["status"])]
         axes.add_patch(Rectangle((x + 0.03, y + 0.05), 0.94, 0.9, facecolor=status.colour, linewidth=0))
         text = symbols(lines["status"])
         axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=7, color=status.ink)
@@ -241,7 +272,7 @@ def _fields(axes: Axes, rows: pd.DataFrame, heads: list[tuple[str, str, str]], t
         spine.set_visible(False)
 
 
-def efficiency(shares: pd.DataFrame, plan: Plan, paths: Sequence[Path]) -> None:
+def efficiency(shares: pd.DataFrame, plan: PlanContent, paths: Sequence[Path]) -> None:
     """Share of the measuring jobs' wall time inside timers, per library, with the target as a line.
 
     Args:
@@ -261,7 +292,14 @@ def efficiency(shares: pd.DataFrame, plan: Plan, paths: Sequence[Path]) -> None:
         for index, line in enumerate(lines):
             share, control = line["timed_share"], is_control(plan, line["library"])
             if share != share:
-                axes.text(0.01, index, "unknown: carried rows only", va="center", fontsize=7, color=MUTED)
+                axes.text(
+                    0.01,
+                    index,
+                    "unknown: nothing timed in these records",
+                    va="center",
+                    fontsize=7,
+                    color=MUTED,
+                )
                 continue
             axes.barh(index, share, height=0.62, color="#b5b5b5" if control else series(0)[0], zorder=2)
             axes.text(share + 0.01, index, f"{share:.0%}", va="center", fontsize=7, zorder=5, bbox=ON_WHITE)

@@ -13,12 +13,11 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from augmark.analysis.frame import write_records
-from augmark.analysis.marks import WITH_NUMBER
-from augmark.analysis.planned import Plan, planned_cells, record_key
+from augmark.analysis.planned import PlanContent, planned_cells, record_key
 from augmark.cell import Cell, parse_record_path, short_digest
 from augmark.errors import AugmarkError
 from augmark.progress import progress
-from augmark.record import read_record
+from augmark.record import MEASURED, read_record
 
 SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "record.schema.json"
 
@@ -65,7 +64,8 @@ def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
     """One line of the frame per row of a record.
 
     ``seconds_per_item`` is the mean of the process's values; ``threads_read`` the largest pool that was read
-    back, or None where none was.
+    back, or None where none was. What measured a row (Python, lock, code) is that of the record it was
+    carried from.
     """
     whole = {
         **record["cell"],
@@ -77,19 +77,30 @@ def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
         "depth": record["depth"],
         "campaign": record["campaign"],
         "library_version": record["library_version"],
-        "lock_digest": record["environment"]["lock_digest"],
-        "python_version": record["environment"]["python"],
         "dataset_name": record["dataset"]["name"],
         "dataset_digest": record["dataset"]["digest"],
         "manifest_digest": record["dataset"]["manifest_digest"],
         "items_digest": record["dataset"]["items_digest"],
-        "code_digest": record["code"]["digest"],
-        "git_commit": record["code"]["git_commit"],
-        "git_dirty": record["code"]["git_dirty"],
         "cell_digest": record["digest"],
         "record_path": record_key(path),
     }
-    return [{**whole, **_row_fields(row)} for row in record["rows"]]
+    return [{**whole, **_measured_by(origin(row, record)), **_row_fields(row)} for row in record["rows"]]
+
+
+def origin(row: Mapping[str, Any], record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where a row was measured: in the record that holds it, or in the one it was carried from."""
+    return row["carried_from"] or record
+
+
+def _measured_by(source: Mapping[str, Any]) -> dict[str, Any]:
+    environment, code = source["environment"], source["code"]
+    return {
+        "lock_digest": environment["lock_digest"],
+        "python_version": environment["python"],
+        "code_digest": code["digest"],
+        "git_commit": code["git_commit"],
+        "git_dirty": code["git_dirty"],
+    }
 
 
 def _row_fields(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +116,7 @@ def _row_fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "shape",
         "session",
     )
-    values = row["values"] if row["status"] in WITH_NUMBER else None
+    values = row["values"] if row["status"] in MEASURED else None
     return {
         **{name: row.get(name) for name in (*plain, "process", "started", "ended")},
         "values": values,
@@ -124,7 +135,19 @@ def _common(hosts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {key: value for key, value in first.items() if all(host.get(key) == value for host in hosts)}
 
 
-def collect(record_paths: Iterable[str | Path], plan: Plan, out_parquet: Path, *, machine: str = "") -> int:
+def _check_processors(hosts: Iterable[Mapping[str, Any]], machine: str) -> None:
+    models = {str(host.get("cpu_model")) for host in hosts}
+    if len(models) > 1:
+        raise AugmarkError(
+            f"cpu_model differs over the records of one machine: {' and '.join(sorted(models))}",
+            where=machine,
+            remedy="measure each processor under a machine of its own",
+        )
+
+
+def collect(
+    record_paths: Iterable[str | Path], plan: PlanContent, out_parquet: Path, *, machine: str = ""
+) -> int:
     """Gather the records of one machine into one file: same records, same bytes, in any order given.
 
     Args:
@@ -156,15 +179,9 @@ def collect(record_paths: Iterable[str | Path], plan: Plan, out_parquet: Path, *
             record = read_record(paths[key])
             check_record(record, str(paths[key]))
             rows += record_lines(record, key)
-            hosts.append(record["host"])
+            hosts += [record["host"], *(origin(row, record)["host"] for row in record["rows"])]
             bar.update(1, note=key)
-    models = {str(host.get("cpu_model")) for host in hosts}
-    if len(models) > 1:
-        raise AugmarkError(
-            f"records of different processors under one machine: {' and '.join(sorted(models))}",
-            where=machine,
-            remedy="measure each processor under a machine of its own",
-        )
+    _check_processors(hosts, machine)
     rows.sort(key=lambda line: (line["record_path"], line["transform"]))
     write_records(
         out_parquet, rows, machine=machine, plan_digest=short_digest(plan), cells=cells, host=_common(hosts)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from augmark.analysis.numbers import one_line
-from augmark.analysis.planned import Plan, is_control
+from augmark.analysis.planned import PlanContent, is_control
 from augmark.analysis.statistics import ROW
 from augmark.analysis.tables import Table
 
@@ -65,7 +65,7 @@ def _field(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else one_line(str(value))
 
 
-def render(table: Table, plan: Plan) -> str:
+def render(table: Table, plan: PlanContent) -> str:
     """The whole file. Controls are lines too, of kind ``control``; several values are joined by ``;``."""
     joined = table.raw.groupby(ROW, sort=False)[_DIGESTS].agg(
         lambda values: "; ".join(sorted({str(value) for value in values.dropna()}))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-WITH_NUMBER = ("ok", "slow")
-
 
 @dataclass(frozen=True)
 class Status:
@@ -26,8 +24,8 @@ class Status:
     ink: str = "#ffffff"
 
 
-# From the one that says most against a row to the one that says nothing against it.
-STATUSES: dict[str, Status] = {
+# Those of records and `not-run`, from what says most against a row to what says nothing against it.
+SHOWN: dict[str, Status] = {
     "crashed": Status("C", "crashed", "the process died from a signal", "#000000"),
     "oom": Status("M", "oom", "went over the memory limit", "#7a3b69"),
     "timeout": Status("T", "timeout", "went over the time limit", "#b8336a"),
@@ -50,23 +48,36 @@ MARKS: dict[str, tuple[str, str]] = {
         "not measured in the sessions of the fastest: compared unpaired, with the wider interval",
     ),
     "different": ("w", "not the same work as the others: not compared"),
+    "unpinned": (
+        "n",
+        "sameness of the work cannot be shown, its randomness cannot be pinned: not compared",
+    ),
+    "items": ("i", "timed on other items than the rows compared (fewer, or another set): not compared"),
+    "dtype": ("d", "compared across native dtypes: its dtype is not that of the fastest"),
     "threads": ("t", "thread count read back differs from the declared one: not compared"),
     "reduced-items": ("r", "measured on a reduced set of items"),
     "carried": ("c", "carried over from an earlier record whose row has the same digest"),
 }
 OTHER_FLAG = "f"
+# What a flag without a letter of its own means; one that is not here is shown by its name alone.
+FLAGS = {"not-resident": "not all of its items were in memory"}
 
 
 def worst(statuses: Iterable[str]) -> str:
     """The status of several repeats of one row together: the one that says most against it."""
     seen = set(statuses)
-    return next(name for name in STATUSES if name in seen)
+    return next(name for name in SHOWN if name in seen)
 
 
 def symbols(statuses: Iterable[str]) -> str:
     """Symbols of the different statuses of several repeats, worst first: ``?+`` is "one of them not run"."""
     seen = set(statuses)
-    return "".join(status.symbol for name, status in STATUSES.items() if name in seen)
+    return "".join(status.symbol for name, status in SHOWN.items() if name in seen)
+
+
+def flag_words(flag: str) -> str:
+    """A flag of the measuring process without a letter of its own, with its meaning where it is known."""
+    return f"{flag} ({FLAGS[flag]})" if flag in FLAGS else flag
 
 
 def mark_letter(mark: str) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import pandas as pd
 
 from augmark.analysis.frame import Records
-from augmark.analysis.marks import WITH_NUMBER
 from augmark.analysis.numbers import duration, figure, joined
-from augmark.analysis.planned import Plan, definition_key, is_control, library_title
+from augmark.analysis.planned import PlanContent, definition_key, is_control, library_title
 from augmark.analysis.statistics import Rules
+from augmark.record import MEASURED
 
 DIGEST_SHOWN = 10
 
@@ -30,7 +30,7 @@ def _span(numbers: pd.Series) -> str:
 
 
 def notes_of(
-    plan: Plan, records: Records, summary: pd.DataFrame, raw: pd.DataFrame, rules: Rules
+    plan: PlanContent, records: Records, summary: pd.DataFrame, raw: pd.DataFrame, rules: Rules
 ) -> list[str]:
     """Sentences under one table.
 
@@ -39,7 +39,7 @@ def notes_of(
     """
     control = summary["library"].map(lambda library: is_control(plan, library)).astype(bool)
     shown = summary[~control]
-    numbered = shown[shown["status"].isin(WITH_NUMBER)]
+    numbered = shown[shown["status"].isin(MEASURED)]
     notes = [_depth(plan), _reading(numbered, rules), _claims(numbered, rules)]
     notes.append(_machine(records, raw))
     if not numbered.empty:
@@ -48,7 +48,7 @@ def notes_of(
     return [note for note in notes if note]
 
 
-def _depth(plan: Plan) -> str:
+def _depth(plan: PlanContent) -> str:
     stamp = f": {plan['stamp']}" if plan.get("stamp") else ""
     return f"Depth {plan['depth']}{stamp}."
 
@@ -70,9 +70,9 @@ def _reading(numbered: pd.DataFrame, rules: Rules) -> str:
 def _claims(numbered: pd.DataFrame, rules: Rules) -> str:
     if numbered["best"].any():
         return (
-            "Bold: the fastest, and every library whose ratio to it does not exclude a difference within "
-            f"{rules.margin:.0%} at {rules.confidence:.0%} confidence (a tie); nothing is bold where a "
-            f"library compared has fewer than {rules.interval_from_repeats} repeats."
+            "Bold: the fastest of the rows compared, and every one whose ratio to it does not exclude a "
+            f"difference within {rules.margin:.0%} at {rules.confidence:.0%} confidence (a tie); nothing is "
+            f"bold where a library compared has fewer than {rules.interval_from_repeats} repeats."
         )
     if not numbered.empty and numbered["repeats"].max() < rules.interval_from_repeats:
         return (
@@ -89,7 +89,7 @@ def _machine(records: Records, raw: pd.DataFrame) -> str:
     return f"Machine {records.machine}: {host.get('cpu_model') or 'processor unknown'}{cpus}{declared}."
 
 
-def _versions(plan: Plan, numbered: pd.DataFrame, raw: pd.DataFrame) -> str:
+def _versions(plan: PlanContent, numbered: pd.DataFrame, raw: pd.DataFrame) -> str:
     parts = []
     for library, lines in numbered.groupby("library", sort=False):
         version = joined(_texts(lines["library_version"]) or ["version unknown"])
@@ -114,21 +114,21 @@ def _data(numbered: pd.DataFrame, raw: pd.DataFrame) -> str:
 
 
 def _dates(raw: pd.DataFrame) -> str:
-    days = [text[:10] for text in _texts(raw.loc[raw["status"].isin(WITH_NUMBER), "started"])]
+    days = [text[:10] for text in _texts(raw.loc[raw["status"].isin(MEASURED), "started"])]
     if not days:
         return ""
     return f"Measured on {days[0]}." if days[0] == days[-1] else f"Measured from {days[0]} to {days[-1]}."
 
 
-def _coverage(plan: Plan, shown: pd.DataFrame) -> str:
+def _coverage(plan: PlanContent, shown: pd.DataFrame) -> str:
     parts = []
     for library, lines in shown.groupby("library", sort=False):
-        have = int(lines["status"].isin(WITH_NUMBER).sum())
+        have = int(lines["status"].isin(MEASURED).sum())
         parts.append(f"{library_title(plan, library)} {have} of {len(lines)}")
     return f"Rows with a number, of those planned: {', '.join(parts)}."
 
 
-def known_delay_seconds(plan: Plan, line: pd.Series) -> float | None:
+def known_delay_seconds(plan: PlanContent, line: pd.Series) -> float | None:
     """The delay that a control's parameters declare (``seconds``, ``..._milliseconds``), in seconds."""
     key = definition_key(line["scenario"], line["mode"], line["library"], line["device"])
     for row in plan["definitions"][key]["rows"]:
@@ -140,11 +140,11 @@ def known_delay_seconds(plan: Plan, line: pd.Series) -> float | None:
     return None
 
 
-def _controls(plan: Plan, lines: pd.DataFrame) -> list[str]:
+def _controls(plan: PlanContent, lines: pd.DataFrame) -> list[str]:
     """What the controls say: of the harness, and of the timer."""
     parts = []
     for _, line in lines.iterrows():
-        if line["status"] not in WITH_NUMBER:
+        if line["status"] not in MEASURED:
             reason = f" ({line['reason']})" if isinstance(line["reason"], str) else ""
             parts.append(f"{line['library']} has no number: {line['status']}{reason}")
             continue

@@ -11,7 +11,7 @@ import pandas as pd
 from augmark.cell import parse_record_path
 from augmark.errors import AugmarkError
 
-Plan = Mapping[str, Any]
+PlanContent = Mapping[str, Any]
 
 
 def record_key(path: str) -> str:
@@ -25,22 +25,23 @@ def definition_key(scenario: str, mode: str, library: str, device: str) -> str:
     return f"{scenario}/{mode}/{library}/{device}"
 
 
-def planned_cells(plan: Plan, machine: str | None = None) -> list[str]:
+def planned_cells(plan: PlanContent, machine: str | None = None) -> list[str]:
     """Record paths of the plan's cells (of one machine), sorted."""
     return sorted(record_key(cell["path"]) for cell in plan["cells"] if machine in (None, cell["machine"]))
 
 
-def _shown_order(plan: Plan, cell: Mapping[str, Any], declared: Mapping[str, int]) -> tuple[Any, ...]:
+def _shown_order(plan: PlanContent, cell: Mapping[str, Any], declared: Mapping[str, int]) -> tuple[Any, ...]:
     key = definition_key(cell["scenario"], cell["mode"], cell["library"], cell["device"])
     return cell["machine"], is_control(plan, cell["library"]), declared.get(key, -1), cell["repeat"]
 
 
-def planned_rows(plan: Plan, machine: str | None = None) -> pd.DataFrame:
+def planned_rows(plan: PlanContent, machine: str | None = None) -> pd.DataFrame:
     """One line per planned row: libraries and transforms as defined, controls last.
 
     Returns:
-        A frame with the place, ``repeat transform planned planned_reason different row_digest cell_digest
-        record_path``; ``different`` says in words why a row's work is not that of the others, or is None.
+        A frame with the place, ``repeat transform planned planned_reason different pinnable row_digest
+        cell_digest record_path``; ``different`` says in words why a row's work is not that of the others,
+        or is None; where ``pinnable`` is False, that it is the same cannot be shown.
 
     Raises:
         AugmarkError: The plan has no cell (on that machine), or a cell without a definition.
@@ -66,6 +67,7 @@ def planned_rows(plan: Plan, machine: str | None = None) -> pd.DataFrame:
                     "planned": row["planned"],
                     "planned_reason": row.get("reason"),
                     "different": row.get("different"),
+                    "pinnable": row["pinned"] is not None,
                     "row_digest": row["digest"],
                 }
             )
@@ -78,22 +80,22 @@ def planned_rows(plan: Plan, machine: str | None = None) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def library_facts(plan: Plan, library: str) -> Mapping[str, Any]:
+def library_facts(plan: PlanContent, library: str) -> Mapping[str, Any]:
     """The plan's stanza of a library (``title``, ``kind``); empty where the plan has none."""
     return plan.get("libraries", {}).get(library, {})
 
 
-def library_title(plan: Plan, library: str) -> str:
+def library_title(plan: PlanContent, library: str) -> str:
     """A library's name as its authors write it, or its id."""
     return library_facts(plan, library).get("title", library)
 
 
-def is_control(plan: Plan, library: str) -> bool:
+def is_control(plan: PlanContent, library: str) -> bool:
     """Whether a library is a control, which tables show under the line and never as a column."""
     return library_facts(plan, library).get("kind") == "control" or library.startswith("control-")
 
 
-def table_rows(plan: Plan, rows: pd.DataFrame, table: str) -> pd.DataFrame:
+def table_rows(plan: PlanContent, rows: pd.DataFrame, table: str) -> pd.DataFrame:
     """The lines of ``rows`` that belong to one table of the plan (controls included).
 
     Raises:

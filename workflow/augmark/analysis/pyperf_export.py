@@ -8,6 +8,7 @@ from typing import Any
 
 import pyperf
 
+from augmark.analysis.gather import origin
 from augmark.files import whole_file
 from augmark.record import MEASURED
 
@@ -20,25 +21,26 @@ def suite_of(record: Mapping[str, Any]) -> pyperf.BenchmarkSuite | None:
     """
     cell, benchmarks = record["cell"], []
     shared = {
-        "python_version": record["environment"]["python"],
         "library": cell["library"],
         "library_version": record["library_version"] or "unknown",
-        "lock_digest": record["environment"]["lock_digest"],
         "machine": cell["machine"],
         "scenario": cell["scenario"],
         "mode": cell["mode"],
         "device": cell["device"],
         "repeat": cell["repeat"],
-        "session": record["session"],
     }
     by_number = {process["process"]: process.get("metadata") or {} for process in record["processes"]}
     for row in record["rows"]:
         if row["status"] not in MEASURED:
             continue
+        environment = origin(row, record)["environment"]
         own = {} if row["carried"] else by_number.get(row["process"], {})
         metadata = {
-            **{key: value for key, value in own.items() if key not in shared},
+            **own,
             **shared,
+            "python_version": environment["python"],
+            "lock_digest": environment["lock_digest"],
+            "session": row["session"],
             "name": row["transform"],
             "unit": "second",
             "loops": row["loops"],

@@ -7,7 +7,7 @@ values of another. Seconds are kept to the end; throughput is computed last.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +16,15 @@ import pandas as pd
 from scipy import stats
 
 from augmark.analysis.frame import PLACE
-from augmark.analysis.marks import WITH_NUMBER, order_marks, worst
+from augmark.analysis.marks import order_marks, worst
 from augmark.errors import AugmarkError
+from augmark.record import MEASURED
 
 ROW = [*PLACE, "transform"]
 FIELD = ["machine", "scenario", "mode", "device", "transform"]  # what is compared: every library in one field
+NOT_COMPARED = {"different", "unpinned", "threads"}  # marks of rows that keep their figure and stand alone
 
 Interval = tuple[float, float]
-IntervalOf = Callable[[Sequence[float], float], Interval]
 # A repeat in its session: the key by which two libraries' repeats are a pair.
 Samples = Mapping[tuple[str, int], float]
 
@@ -93,14 +94,12 @@ def welch_interval(first: Sequence[float], second: Sequence[float], confidence: 
     return difference - reach, difference + reach
 
 
-def repeat_interval(
-    seconds: Sequence[float], confidence: float, of: IntervalOf = student_interval
-) -> Interval:
+def repeat_interval(seconds: Sequence[float], confidence: float) -> Interval:
     """Interval over repeats, computed on log(seconds), in seconds.
 
     It is centred on the geometric mean: seconds are positive and skewed, and a ratio is what is asked.
     """
-    low, high = of([math.log(value) for value in seconds], confidence)
+    low, high = student_interval([math.log(value) for value in seconds], confidence)
     return math.exp(low), math.exp(high)
 
 
@@ -111,9 +110,7 @@ def process_p95(values: Sequence[float] | None, from_values: int) -> float | Non
     return float(np.percentile(np.asarray(values, dtype=float), 95))
 
 
-def compare(
-    first: Samples, second: Samples, rules: Rules, interval: IntervalOf = student_interval
-) -> Comparison:
+def compare(first: Samples, second: Samples, rules: Rules) -> Comparison:
     """Compare seconds of ``first`` with those of ``second``.
 
     Paired over the repeats that share session and number, where there are enough of them (or all of either
@@ -123,7 +120,7 @@ def compare(
     least = rules.interval_from_repeats
     if shared and len(shared) >= min(least, len(first), len(second)):
         logs = [math.log(first[key] / second[key]) for key in shared]
-        bounds = interval(logs, rules.confidence) if len(logs) >= least else (None, None)
+        bounds = student_interval(logs, rules.confidence) if len(logs) >= least else (None, None)
         return Comparison(True, len(logs), float(np.mean(logs)), *bounds)
     sides = [[math.log(value) for value in side.values()] for side in (first, second)]
     count = min(map(len, sides))
@@ -150,7 +147,8 @@ def summarize(rows: pd.DataFrame, rules: Rules) -> pd.DataFrame:
         * ``comparison`` with the fastest (``paired``, ``unpaired``, None), and of seconds over the fastest's
           ``ratio ratio_low ratio_high`` where there are repeats for a claim;
         * ``best`` (fastest, or tied with it), ``marks`` (tuple) and ``different`` (why it is other work);
-        * what is known of the repeats: ``form dtype shape items session library_version started ended``.
+        * what is known of the repeats: ``form dtype shape items items_digest session
+          library_version started ended``.
 
         No figure where the status is not ``ok`` or ``slow``.
     """
@@ -181,14 +179,14 @@ def _row_summary(place: dict[str, Any], group: pd.DataFrame, rules: Rules) -> tu
     # A repeat that is still to come takes nothing from those that are there; one that failed does.
     judged = recorded if not recorded.empty else group
     status = worst(judged["status"])
-    counted = recorded if status in WITH_NUMBER else recorded.iloc[:0]
+    counted = recorded if status in MEASURED else recorded.iloc[:0]
     sample = {
         (str(session), int(repeat)): float(seconds)
         for session, repeat, seconds in counted[["session", "repeat", "seconds_per_item"]].itertuples(
             index=False
         )
     }
-    columns = ("form", "dtype", "shape", "items", "session", "library_version")
+    columns = ("form", "dtype", "shape", "items", "items_digest", "session", "library_version")
     line = {
         **place,
         "status": status,
@@ -214,13 +212,13 @@ def _reason(judged: pd.DataFrame, status: str) -> str | None:
     """The reason of the repeats that have the status, with their number where the others differ."""
     having = judged[judged["status"] == status]
     text = _unique(having, "reason")
-    if len(having) < len(judged) and status not in WITH_NUMBER:
+    if len(having) < len(judged) and status not in MEASURED:
         return f"{len(having)} of {len(judged)} repeats{f': {text}' if text else ''}"
     return text
 
 
 def _marks(group: pd.DataFrame, recorded: pd.DataFrame, status: str) -> list[str]:
-    if status not in WITH_NUMBER:
+    if status not in MEASURED:
         return []
     marks = ["slow"] if status == "slow" else []
     if len(recorded) < len(group):
@@ -229,6 +227,8 @@ def _marks(group: pd.DataFrame, recorded: pd.DataFrame, status: str) -> list[str
         marks.append("carried")
     if group["different"].notna().any():
         marks.append("different")
+    elif not group["pinnable"].all():
+        marks.append("unpinned")
     return marks + [str(flag) for flags in recorded["flags"] if flags is not None for flag in flags]
 
 
@@ -252,25 +252,48 @@ def _figures(seconds: list[float], values: list[Sequence[float]], rules: Rules) 
     return figures
 
 
+def _footing(line: Mapping[str, Any]) -> tuple[bool, str | None, str | None]:
+    """What is equal in rows that may be compared: timed in part or in full, number of items, which items."""
+    part = line["status"] == "slow" or "reduced-items" in line["marks"]
+    return part, line["items"], line["items_digest"]
+
+
+def _on_equal_items(able: list[tuple[dict[str, Any], Samples]]) -> list[tuple[dict[str, Any], Samples]]:
+    """Those on the items that most can be said of, the fastest first; the others get a mark.
+
+    Rows in full come before slow and reduced ones, more items before fewer, then it is the fastest's. Where
+    the repeats of a row are on different items, nothing is equal to it.
+    """
+    known = [line for line, _ in able if line["items"].isdigit() and ";" not in line["items_digest"]]
+    lead = None
+    if known:
+        best = min(known, key=lambda line: (_footing(line)[0], -int(line["items"]), line["seconds_median"]))
+        lead = _footing(best)
+    for line, _ in able:
+        if _footing(line) != lead:
+            line["marks"].append("items")
+    alike = [pair for pair in able if _footing(pair[0]) == lead]
+    return sorted(alike, key=lambda pair: (pair[0]["seconds_median"], pair[0]["library"]))
+
+
 def _compare_field(lines: list[dict[str, Any]], samples: list[Samples], rules: Rules) -> None:
     """Compare the libraries of one transform with the fastest, in place.
 
-    Rows of other work or of another thread count are left out. The fastest and its ties are best, but only
-    where every row that is compared has the repeats for a claim, and there are two of them.
+    Rows of other work, of another thread count or on other items are left out. The fastest and its ties are
+    best, but only where every row that is compared has the repeats for a claim, and there are two of them.
     """
     able = [
         (line, sample)
         for line, sample in zip(lines, samples, strict=True)
-        if sample and not {"different", "threads"} & set(line["marks"])
+        if sample and NOT_COMPARED.isdisjoint(line["marks"])
     ]
+    able = _on_equal_items(able) if len(able) > 1 else []
     if len(able) < 2:
         return
-    fastest, base = min(able, key=lambda pair: (pair[0]["seconds_median"], pair[0]["library"]))
+    (fastest, base), *others = able
     tied = [fastest]
     claim = len(base) >= rules.interval_from_repeats
-    for line, sample in able:
-        if line is fastest:
-            continue
+    for line, sample in others:
         comparison = compare(sample, base, rules)
         line["comparison"] = "paired" if comparison.paired else "unpaired"
         if comparison.low is not None and comparison.high is not None:
@@ -278,6 +301,8 @@ def _compare_field(lines: list[dict[str, Any]], samples: list[Samples], rules: R
             line["ratio_low"], line["ratio_high"] = math.exp(comparison.low), math.exp(comparison.high)
         if not comparison.paired:
             line["marks"].append("sessions")
+        if line["dtype"] != fastest["dtype"]:
+            line["marks"].append("dtype")
         claim = claim and comparison.low is not None
         if not comparison.slower_beyond(rules.margin):
             tied.append(line)

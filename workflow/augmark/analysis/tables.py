@@ -11,11 +11,12 @@ import pandas as pd
 from augmark.analysis.checks import check_records
 from augmark.analysis.coverage import cover
 from augmark.analysis.frame import Records
-from augmark.analysis.marks import MARKS, OTHER_FLAG, STATUSES, WITH_NUMBER, mark_letter, order_marks
+from augmark.analysis.marks import MARKS, OTHER_FLAG, SHOWN, flag_words, mark_letter, order_marks
 from augmark.analysis.notes import notes_of
 from augmark.analysis.numbers import figure, one_line
-from augmark.analysis.planned import Plan, is_control, library_title, table_rows
+from augmark.analysis.planned import PlanContent, is_control, library_title, table_rows
 from augmark.analysis.statistics import Rules, summarize
+from augmark.record import MEASURED
 
 REASON_LENGTH = 240  # a traceback's last line may be a page long; the CSV has it whole
 NOT_PLANNED = "not planned"
@@ -30,7 +31,7 @@ class Analysis:
         summary: One line per row over its repeats (``statistics.summarize``).
     """
 
-    plan: Plan
+    plan: PlanContent
     records: Records
     rows: pd.DataFrame
     summary: pd.DataFrame
@@ -92,7 +93,7 @@ class Table:
     raw: pd.DataFrame = field(repr=False)
 
 
-def analyse(records: Records, plan: Plan, *, target: str = "paper_tables") -> Analysis:
+def analyse(records: Records, plan: PlanContent, *, target: str = "paper_tables") -> Analysis:
     """Check that the records are the plan's, and summarize them.
 
     Raises:
@@ -122,10 +123,10 @@ def _entry(line: Mapping[str, Any] | None, footnotes: _Footnotes) -> Entry:
     if line is None:
         text = "not planned: the plan has no such row for this library"
         return Entry(short=NOT_PLANNED, footnote=footnotes.number(text))
-    if line["status"] not in WITH_NUMBER:
-        reason = line["reason"] or STATUSES[line["status"]].words
+    if line["status"] not in MEASURED:
+        reason = line["reason"] or SHOWN[line["status"]].words
         return Entry(
-            short=STATUSES[line["status"]].short,
+            short=SHOWN[line["status"]].short,
             footnote=footnotes.number(f"{line['status']}: {_short(reason)}"),
         )
     different = line["different"]
@@ -148,7 +149,7 @@ def _legend(summary: pd.DataFrame, rules: Rules) -> list[tuple[str, str]]:
         if mark in MARKS
     ]
     if others := [mark for mark in used if mark not in MARKS]:
-        legend.append((OTHER_FLAG, f"flagged by the measuring process: {', '.join(others)}"))
+        legend.append((OTHER_FLAG, f"flagged by the measuring process: {', '.join(map(flag_words, others))}"))
     return legend
 
 

@@ -147,9 +147,9 @@ def _no_effect(draft: Draft, settings: Settings) -> Iterator[Problem]:
     modes = _named(settings, "modes") or sorted(known_modes(draft, settings))
     batched = any(mode.startswith("dataloader") for mode in modes)
     for key in ("batch_size", "workers"):
-        if draft.overrides.get(key) is not None and not batched:
+        if settings.config.get(key) is not None and not batched:
             what = f"no selected mode has batches or workers: {', '.join(modes)}"
-            yield Problem("no-effect", COMMAND_LINE, key, what)
+            yield Problem("no-effect", _file(draft, key), key, what)
     for key, medium in MEDIA.items():
         if draft.overrides.get(key) is not None and not _needs(settings, key):
             yield Problem("no-effect", COMMAND_LINE, key, f"no selected scenario is made of {medium} data")

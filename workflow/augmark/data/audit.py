@@ -213,7 +213,7 @@ def _manifest(
         "decoders": {name: VERSIONS[name] for name in policy["decoders"]},
         "counts": {
             "members": scan.members,
-            "junk": scan.junk,
+            "junk": dict(Counter(scan.junk) + Counter(staged.get("junk", {}))),
             "items": len(items),
             "quarantined": dict(Counter(entry["reason"] for entry in quarantine)),
         },

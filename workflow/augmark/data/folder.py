@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 import tarfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -57,6 +58,15 @@ def list_folder(folder: Path, where: str) -> list[FolderFile]:
     if not files:
         raise AugmarkError("is a folder without files", where=where, remedy="give a folder with images in it")
     return sorted(files, key=lambda file: file.name.encode())
+
+
+def folder_litter(folder: Path) -> dict[str, int]:
+    """How many files ``list_folder`` leaves out, by kind: in no tar and no digest, but to be told."""
+    found: Counter[str] = Counter()
+    for place, _, names in os.walk(folder):
+        inside = Path(place).relative_to(folder)
+        found.update(filter(None, (junk_kind(str(inside / name)) for name in names)))
+    return dict(sorted(found.items()))
 
 
 def folder_digest(folder: Path, files: list[FolderFile], seen: Callable[[int], object]) -> str:

@@ -39,6 +39,7 @@ def prepare_items(
     out_dir: Path,
     scenario: str = "image-rgb",
     exact: bool = False,
+    digest: str | None = None,
 ) -> dict[str, Any]:
     """Write ``items.bin`` and, last, ``index.json``; leave them when they are whole and the same already.
 
@@ -49,6 +50,7 @@ def prepare_items(
         seed: Of the order in which items are chosen.
         out_dir: The folder that is made.
         scenario: The name in the progress bar and in the index.
+        digest: The planned digest of these items, kept in the index for whoever measures them.
         exact: Refuse when there are fewer than ``items`` (asked by key); otherwise take all there are.
 
     Returns:
@@ -68,7 +70,7 @@ def prepare_items(
             where=str(manifest_path),
             remedy="audit the dataset again",
         )
-    index = _layout(chosen, manifest, seed, scenario)
+    index = {**_layout(chosen, manifest, seed, scenario), "items_digest": digest}
     if (known := _already(out_dir, index)) is not None:
         return known
     (out_dir / INDEX_NAME).unlink(missing_ok=True)

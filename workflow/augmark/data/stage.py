@@ -12,7 +12,7 @@ from typing import Any
 from augmark import files
 from augmark.cell import DIGEST_LENGTH, short_digest
 from augmark.data import archive
-from augmark.data.folder import FolderFile, folder_digest, list_folder, pack_folder
+from augmark.data.folder import FolderFile, folder_digest, folder_litter, list_folder, pack_folder
 from augmark.errors import AugmarkError
 
 STAGED_SCHEMA = "augmark/staged/1"
@@ -116,6 +116,8 @@ def stage_dataset(
         "tar_sha256": tar_sha256,
         "bytes": size,
         "members": members,
+        # Of a folder, what was left out; an archive's own litter is counted by the audit.
+        "junk": folder_litter(_local(source)) if kind == "folder" else {},
         "compression": "gzip" if compressed else None,
     }
     files.write_json(staged_json, description)

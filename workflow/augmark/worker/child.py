@@ -108,8 +108,8 @@ def _pyperf_metadata() -> dict[str, Any]:
     import pyperf
 
     run = pyperf.Run([1.0], collect_metadata=True)
-    # The host's name and the command line say who measured and where: no fact about the machine.
-    private = {"hostname", "command", "name"}
+    # Names and paths say who measured and where: no fact about the machine.
+    private = {"hostname", "command", "name", "python_executable", "python_config_args"}
     return {
         key: value if isinstance(value, int | float) else str(value)
         for key, value in run.get_metadata().items()

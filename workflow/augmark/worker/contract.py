@@ -36,7 +36,7 @@ def expected_shape(rule: Any, height: int, width: int) -> list[tuple[int, int]]:
     if name in ("longest", "shortest") and figure:
         longer, shorter, wanted = max(height, width), min(height, width), int(figure)
         fixed, other = (longer, shorter) if name == "longest" else (shorter, longer)
-        # Libraries round half up, half even or down, some in floats: one pixel either way is the same contract.
+        # Libraries round half up, half even or down, some in floats: a pixel either way is the same contract.
         lowest, highest = -(-(other * wanted - fixed) // fixed), (other * wanted + fixed) // fixed
         upright = height == fixed
         return [(wanted, side) if upright else (side, wanted) for side in range(lowest, highest + 1)]

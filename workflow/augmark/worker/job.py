@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -22,12 +23,15 @@ from typing import Any
 
 from augmark import codehash, host, locks
 from augmark.cell import Cell, short_digest
+from augmark.data.itemfile import open_items
 from augmark.errors import AugmarkError
 from augmark.plan import Plan
 from augmark.progress import progress
 from augmark.worker import supervise
 
 ROOT = Path(__file__).resolve().parents[3]
+# What decides a number; other files of a checkout may be new or changed without making it dirty.
+CODE = ("Snakefile", "config", "envs", "profiles", "scripts", "workflow")
 MACHINE_LOCK = Path("/tmp/augmark-machine.lock")
 
 
@@ -109,30 +113,57 @@ def check_measures_what_is_planned(plan: Plan, definition: dict[str, Any]) -> No
         )
     if codehash.row_code_digest(definition["adapter"]) != definition["code_digest"]:
         raise AugmarkError("the measuring code has changed since this job was planned", remedy=again)
-    if plan.machine.startswith("local-") and host.local_machine() != plan.machine:
+    if host.python_tag() != plan.content["python"]:
         raise AugmarkError(
-            f"this host is {host.local_machine()}, the plan is for {plan.machine}", remedy=again
+            f"{sys.prefix} runs {host.python_tag()}, the plan is for {plan.content['python']}",
+            remedy=f"delete {sys.prefix} and run the same command again: the environment is built anew",
         )
+    check_machine(plan)
 
 
 def read_items(plan: Plan, scenario: str) -> dict[str, Any]:
-    """The index of the prepared items of a scenario.
+    """The index of the prepared items of a scenario, after reading them through once.
 
     Raises:
-        AugmarkError: They are not there, or are not whole.
+        AugmarkError: They are not there, not whole, or not the planned ones.
     """
-    path = plan.items_index(scenario)
-    remedy = f"delete {path.parent} and run the same command again: the items are prepared anew"
-    try:
-        index = json.loads(path.read_text(encoding="utf-8"))
-        size = (path.parent / "items.bin").stat().st_size
-    except (OSError, ValueError) as error:
-        raise AugmarkError(f"the items cannot be read: {error}", where=str(path), remedy=remedy) from error
-    if size != index["total_bytes"]:
+    folder, planned = plan.items_index(scenario).parent, plan.content["scenarios"][scenario]["items_digest"]
+    items = open_items(folder)
+    items.verify()
+    if items.index.get("items_digest") != planned:
         raise AugmarkError(
-            f"items.bin has {size} B, {index['total_bytes']} expected", where=str(path), remedy=remedy
+            f"holds the items {items.index.get('items_digest')}, {planned} are planned",
+            where=str(folder),
+            remedy="remove the folder and run the same command again",
         )
-    return index
+    return items.index
+
+
+def check_machine(plan: Plan) -> None:
+    """This host is the machine that rows will be labelled with.
+
+    Raises:
+        AugmarkError: It is another, or what it is cannot be read.
+    """
+    stanza, found = plan.content["machine_stanza"], host.fingerprint()
+    if stanza["id"] == "local":
+        wrong = [] if host.local_machine() == plan.machine else [f"this host is {host.local_machine()}"]
+    else:
+        wrong = list(_differences(stanza, found))
+    if wrong:
+        raise AugmarkError(
+            f"the plan is for {plan.machine} ({stanza['title']}), and {'; '.join(wrong)}",
+            where="machines.yaml",
+            remedy="run it on that machine, or plan for this one (machine local)",
+        )
+
+
+def _differences(stanza: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
+    pattern, model = stanza["cpu_model"], found["cpu_model"]
+    if pattern is not None and (model is None or not re.search(pattern, model)):
+        yield f"its processor is {model!r}, which does not match {pattern!r}"
+    if stanza["vcpus"] is not None and found["cpus"] != stanza["vcpus"]:
+        yield f"it has {found['cpus']} processors, not {stanza['vcpus']}"
 
 
 @contextlib.contextmanager
@@ -142,25 +173,39 @@ def machine_to_itself(label: str, watched: supervise.Watched) -> Iterator[float]
     Yields:
         Seconds that were waited for it: nobody's measuring time.
     """
-    descriptor = os.open(MACHINE_LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    said, since = False, time.monotonic()
-    try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if not said:
-                    print(
-                        f"{label}: waiting, another timed job has this machine ({MACHINE_LOCK})",
-                        file=sys.stderr,
-                    )
-                said = True
-                watched.check()
-                time.sleep(0.2)
+    since = time.monotonic()
+    with open(_machine_lock(), closefd=True) as held:
+        if not _taken(held.fileno()):
+            with progress(label=f"{label}: waiting for the machine", total=None, unit="s") as bar:
+                while not _taken(held.fileno()):
+                    watched.check()
+                    time.sleep(1.0)
+                    bar.update(1, note=f"another timed job has {MACHINE_LOCK}")
         yield time.monotonic() - since
-    finally:
-        os.close(descriptor)
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _machine_lock() -> int:
+    """The lock file, opened; whoever comes first makes it, and every user can lock it (reading suffices)."""
+    flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(MACHINE_LOCK, flags, 0o644)
+    except OSError as error:
+        raise AugmarkError(
+            f"the machine's lock cannot be opened: {error.strerror}",
+            where=str(MACHINE_LOCK),
+            remedy="it must be a plain file that everybody can read: remove what stands there",
+        ) from error
+    with contextlib.suppress(PermissionError):  # somebody else's: they saw to it
+        os.fchmod(descriptor, 0o644)
+    return descriptor
 
 
 def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str, Any]) -> supervise.Outcome:
@@ -213,7 +258,7 @@ def git_state() -> tuple[str | None, bool | None]:
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
-    commit, status = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    commit, status = git("rev-parse", "HEAD"), git("status", "--porcelain", "--", *CODE)
     return commit, None if status is None else bool(status)
 
 

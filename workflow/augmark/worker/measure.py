@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 def measure(job: jobs.Job) -> None:
     """Measure what is not carried over from an earlier record, and write the record once."""
-    started, load_before = psutil.Process().create_time(), host.load()
+    started, load_before = time.time() - _seconds_running(), host.load()
     probed = read_probe(job)
     carried = {} if job.fresh else carried_rows(job)
     todo = jobs.in_seeded_order(job, rows_to_time(job, probed, carried))
@@ -28,12 +28,11 @@ def measure(job: jobs.Job) -> None:
         outcome = jobs.run_rows(job, "measure", todo, dict(_settings(job))) if todo else supervise.Outcome()
     rows = [_final_row(job, planned, probed, carried, outcome) for planned in job.definition["rows"]]
     content = _content(job, rows, outcome, [row["transform"] for row in todo])
-    ended = time.time()
     content.update(
         started=record.iso(started),
-        ended=record.iso(ended),
+        ended=record.iso(time.time()),
         # From the start of the interpreter on; waiting for the machine is nobody's measuring time.
-        wall_seconds=ended - started - waited_seconds,
+        wall_seconds=_seconds_running() - waited_seconds,
         timed_seconds=sum(row["timed_seconds"] for row in rows if not row["carried"]),
         load_before=load_before,
         load_after=host.load(),
@@ -44,6 +43,12 @@ def measure(job: jobs.Job) -> None:
     if not record.write_once(job.out, content):
         print(f"{job.cell.label}: a record was there already and stays", flush=True)
     tally(job.cell.label, rows)
+
+
+def _seconds_running() -> float:
+    """Since this process was started, its interpreter's own start included."""
+    known = host.seconds_running()
+    return time.time() - psutil.Process().create_time() if known is None else known
 
 
 def read_probe(job: jobs.Job) -> dict[str, Row]:
@@ -67,21 +72,34 @@ def carried_rows(job: jobs.Job) -> dict[str, Row]:
     for path in sorted(job.out.parent.glob(f"r{job.cell.repeat}.*.json")):
         if path == job.out:
             continue
-        earlier = record.read_record(path)
+        try:
+            earlier = record.read_record(path)
+        except AugmarkError as error:
+            # History of another schema, or damaged: its rows are measured again, and the file stays.
+            print(f"{job.cell.label}: nothing is carried over from {error}", file=sys.stderr)
+            continue
         for row in earlier["rows"]:
             key = row["digest"]
             if row["status"] in record.MEASURED and (key not in found or found[key][0] < row["started"]):
-                found[key] = (row["started"], row)
-    return {key: {**row, "carried": True} for key, (_, row) in found.items()}
+                origin = row["carried_from"] or provenance(earlier)
+                found[key] = (row["started"], {**row, "carried": True, "carried_from": origin})
+    return {key: row for key, (_, row) in found.items()}
+
+
+def provenance(earlier: Row) -> Row:
+    """What a row takes with it when it is carried into another record: where and by what it was measured."""
+    known = {key: earlier[key] for key in ("digest", "started", "host", "code", "load_before")}
+    environment = {key: earlier["environment"][key] for key in ("lock_digest", "python")}
+    return {**known, "environment": environment}
 
 
 def rows_to_time(job: jobs.Job, probed: dict[str, Row], carried: dict[str, Row]) -> list[Row]:
     """The rows that this process has to time, with what the probe said of each."""
     rows = []
     for planned in job.definition["rows"]:
-        seen = probed.get(planned["transform"])
-        if planned["planned"] != "run" or planned["digest"] in carried or seen is None:
+        if planned["planned"] != "run" or planned["digest"] in carried:
             continue
+        seen = probed[planned["transform"]]
         if seen["status"] in record.MEASURED:
             told = {key: seen[key] for key in ("loops", "shape", "dtype")}
             rows.append(
@@ -119,17 +137,20 @@ def _final_row(
         {key: timed[key] for key in record.ROW_FIELDS if key in timed and key not in ("started", "ended")}
     )
     row.update(started=record.iso(timed["started"]), ended=record.iso(timed["ended"]))
-    row["flags"] = _flags(job, timed)
+    row["flags"] = _flags(job, timed, outcome)
     return row
 
 
-def _flags(job: jobs.Job, timed: Row) -> list[str]:
+def _flags(job: jobs.Job, timed: Row, outcome: supervise.Outcome) -> list[str]:
     flags = []
     declared = job.definition["timing"]["threads"]
     if any(count != declared for count in (timed.get("threads_read") or {}).values()):
         flags.append("threads")
     if timed["status"] == "ok" and timed["items"] < len(job.items["names"]):
         flags.append("reduced-items")
+    resident = outcome.processes[timed["process"]]["resident"]
+    if resident is not None and resident < 1.0:  # None: the kernel cannot be asked, as the record says
+        flags.append("not-resident")
     return flags
 
 
@@ -146,11 +167,8 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
         "digest": job.definition["digest"],
         "depth": plan["depth"],
         "campaign": plan["campaign"],
-        "config": {**plan["config"], "images": dataset["name"]},
-        "overrides": {
-            **plan["overrides"],
-            **({"images": dataset["name"]} if "images" in plan["overrides"] else {}),
-        },
+        "config": _without_paths(plan["config"], dataset["name"]),
+        "overrides": _without_paths(plan["overrides"], dataset["name"]),
         "session": job.session,
         "order": order,
         "seed": job.definition["timing"]["seed"],
@@ -172,5 +190,14 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
         "library_version": packages.get(locks.normalise(distribution)) if distribution else None,
         "processes": outcome.processes,
         "probe": job.definition["probe_digest"],
+        "plan": job.plan.digest,
+        "definition": job.definition,
         "rows": rows,
     }
+
+
+def _without_paths(config: Row, dataset: str) -> Row:
+    """Keys of the configuration without the paths of whoever measured: the data has its name and digest."""
+    named = {**config, "images": dataset} if "images" in config else dict(config)
+    named.pop("output", None)
+    return named

@@ -95,7 +95,8 @@ def _check_calls(
     adapter: Adapter, apply: timing.Apply, row: Row, natives: Sequence[Any], items: Sequence[np.ndarray]
 ) -> tuple[str, str]:
     changed = False
-    for native, item in zip(natives, items, strict=True):
+    for index, (native, item) in enumerate(zip(natives, items, strict=True)):
+        adapter.seed(index)
         before = np.array(adapter.to_numpy(native))
         output = adapter.to_numpy(apply(native))
         if not contract.same(before, np.asarray(adapter.to_numpy(native))):
@@ -153,7 +154,6 @@ def measure_row(
         Row with raw seconds per item; of a slow row over fewer items, with status ``slow``.
     """
     apply = build(adapter, row["transform"], row["params"])
-    adapter.seed(row["seed"])
     slow = row["probed"] == "slow"
     chosen = natives[: job["slow_measured_items"]] if slow else natives
     values_wanted, loops = (1, 1) if slow else (job["values"], row["loops"])
@@ -161,6 +161,8 @@ def measure_row(
     try:
         calls, warm = timing.warm_up(apply, chosen, job["warmup_seconds"])
         beat()
+        # After the warm-up, whose number of calls varies: the timed draws are the same on every run.
+        adapter.seed(row["seed"])
         values = timing.values_of(apply, chosen, loops=loops, values=values_wanted, after=beat)
     except Exception as error:
         raise count_failures(apply, natives, len(natives), error) from error

@@ -37,7 +37,7 @@ class Orphaned(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """Hard limits of one job. Seconds and bytes."""
+    """Hard limits of one job. Seconds without a sign of life, and bytes."""
 
     row_timeout_seconds: float
     startup_timeout_seconds: float
@@ -64,11 +64,12 @@ class Watched:
         self._fd: int | None = None
         if pid is None:
             return
-        if hasattr(os, "pidfd_open"):
-            try:
-                self._fd = os.pidfd_open(pid)
-            except ProcessLookupError as error:
-                raise Orphaned(f"process {pid} is gone") from error
+        try:
+            self._fd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        except ProcessLookupError as error:
+            raise Orphaned(f"process {pid} is gone") from error
+        except OSError:
+            self._fd = None  # an old kernel, or a sandbox that forbids it: then it is looked for
 
     def check(self) -> None:
         """Raise Orphaned when it is gone."""
@@ -129,13 +130,12 @@ class _Worker:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def exit_code(self) -> int:
-        """How it ended, once it has closed its end of the pipe; it may have closed it and go on."""
+    def exit_code(self) -> int | None:
+        """How it ended, once it has closed its end of the pipe; None where it goes on all the same."""
         try:
-            return self.process.wait(timeout=5)
+            return self.process.wait(timeout=2)
         except subprocess.TimeoutExpired:
-            self.kill()
-            return self.process.returncode
+            return None
 
     def close(self) -> None:
         os.close(self.read_fd)
@@ -163,102 +163,127 @@ def run(
     while left:
         worker = _Worker({**job, "rows": left}, job["threads"])
         try:
-            _follow(worker, left, limits, watched, said, outcome)
+            _Follower(worker, left, limits, watched, said, outcome).follow()
         finally:
             worker.kill()
             worker.close()
     return outcome
 
 
-def _follow(
-    worker: _Worker,
-    left: list[Row],
-    limits: Limits,
-    watched: Watched,
-    said: Callable[[str, Row], None],
-    outcome: Outcome,
-) -> None:
-    """Follow one worker to its end, taking rows off ``left`` as they get a status."""
-    number, in_flight, deadline = (
-        len(outcome.processes),
-        None,
-        time.monotonic() + limits.startup_timeout_seconds,
-    )
-    outcome.processes.append({"process": number, "import_seconds": None, "peak_resident_bytes": 0})
-    about, begun = outcome.processes[-1], time.monotonic()
+class _Follower:
+    """Follows one worker to its end, taking rows off ``left`` as they get a status."""
 
-    def finish(result: Row) -> None:
-        result.update(process=number, transform=left[0]["transform"])
-        outcome.rows.append(result)
-        said("result", result)
-        left.pop(0)
+    def __init__(
+        self,
+        worker: _Worker,
+        left: list[Row],
+        limits: Limits,
+        watched: Watched,
+        said: Callable[[str, Row], None],
+        outcome: Outcome,
+    ) -> None:
+        self.worker, self.left, self.limits, self.watched = worker, left, limits, watched
+        self.said, self.outcome = said, outcome
+        self.about: dict[str, Any] = {
+            "process": len(outcome.processes),
+            "import_seconds": None,
+            "resident": None,
+            "metadata": {},
+            "peak_resident_bytes": 0,
+        }
+        outcome.processes.append(self.about)
+        self.begun = time.monotonic()
+        self.deadline = self.begun + limits.startup_timeout_seconds
+        self.in_flight: float | None = None  # when the row in hand began, seconds since the epoch
 
-    while True:
-        watched.check()
-        events = worker.events(POLL_SECONDS)
-        resident = worker.resident_bytes()
-        about["peak_resident_bytes"] = max(about["peak_resident_bytes"], resident)
-        if events is None:
-            break
-        for event in events:
-            if event["event"] == "imported":
-                about["import_seconds"] = time.monotonic() - begun
-            elif event["event"] == "ready":
-                about.update(resident=event["resident"], metadata=event["metadata"])
-            elif event["event"] == "row":
-                in_flight, deadline = time.time(), time.monotonic() + limits.row_timeout_seconds
-                said("row", left[0])
-            elif event["event"] == "result":
-                in_flight = None
-                deadline = time.monotonic() + limits.startup_timeout_seconds
-                finish(event["row"])
-        if in_flight is not None and resident > limits.memory_limit_bytes:
-            worker.kill()
-            finish(
-                _ended(
-                    "oom", in_flight, f"resident memory {resident:,} B, limit {limits.memory_limit_bytes:,} B"
-                )
-            )
+    def follow(self) -> None:
+        """Until the worker has ended, or a limit ends it.
+
+        Raises:
+            AugmarkError: It ended, or passed a limit, while no row was in hand.
+        """
+        while True:
+            self.watched.check()
+            events = self.worker.events(POLL_SECONDS)
+            resident = self.worker.resident_bytes()
+            self.about["peak_resident_bytes"] = max(self.about["peak_resident_bytes"], resident)
+            if events is None:
+                self._has_ended(self.worker.exit_code())
+                return
+            for event in events:
+                self._heard(event)
+            if resident > self.limits.memory_limit_bytes:
+                limit = f"resident memory {resident:,} B, limit {self.limits.memory_limit_bytes:,} B"
+                self._stop("oom", limit)
+                return
+            if time.monotonic() > self.deadline:
+                starting = self.in_flight is None
+                limits = self.limits
+                seconds = limits.startup_timeout_seconds if starting else limits.row_timeout_seconds
+                self._stop("timeout", f"no sign of life within {seconds:.0f} s")
+                return
+
+    def _heard(self, event: dict[str, Any]) -> None:
+        kind = event["event"]
+        if kind == "imported":
+            self.about["import_seconds"] = time.monotonic() - self.begun
+        elif kind == "ready":
+            self.about.update(resident=event["resident"], metadata=event["metadata"])
+        elif kind == "row":
+            self.in_flight = time.time()
+            self.said("row", self.left[0])
+        elif kind == "result":
+            self._finish(event["row"])
+        # Whatever was heard is a sign of life (a beat comes after each value): the limit starts anew.
+        limits = self.limits
+        idle = self.in_flight is None
+        seconds = limits.startup_timeout_seconds if idle else limits.row_timeout_seconds
+        self.deadline = time.monotonic() + seconds
+
+    def _finish(self, result: Row) -> None:
+        self.in_flight = None
+        result.update(process=self.about["process"], transform=self.left[0]["transform"])
+        self.outcome.rows.append(result)
+        self.said("result", result)
+        self.left.pop(0)
+
+    def _stop(self, status: str, reason: str) -> None:
+        self.worker.kill()
+        self._end_row(status, reason)
+
+    def _has_ended(self, code: int | None) -> None:
+        if not self.left:
             return
-        if time.monotonic() > deadline:
-            worker.kill()
-            if in_flight is None:
-                raise AugmarkError(
-                    f"the worker was not ready within {limits.startup_timeout_seconds:.0f} s",
-                    remedy="see its messages above; policy.yaml has the limit",
-                )
-            finish(_ended("timeout", in_flight, f"no result within {limits.row_timeout_seconds:.0f} s"))
-            return
-    code = worker.exit_code()
-    if left:
-        if in_flight is None:
+        # The kernel kills for memory before our limit is seen when it is short of it as a whole.
+        peak = self.about["peak_resident_bytes"]
+        short = code == -signal.SIGKILL and peak > self.limits.memory_limit_bytes / 2
+        at = f" at {peak:,} B of resident memory" if short else ""
+        self._end_row("oom" if short else "crashed", f"the process {_exit_words(code)}{at}")
+
+    def _end_row(self, status: str, reason: str) -> None:
+        if self.in_flight is None:
             raise AugmarkError(
-                f"the worker ended with {_exit_words(code)} while no transform was running",
+                f"no transform was running in the worker, and {reason}",
                 remedy="its own messages stand above in this log; no row is to blame, so nothing is recorded",
             )
-        # The kernel kills for memory before our limit is seen when it is short of it as a whole.
-        short = code == -signal.SIGKILL and about["peak_resident_bytes"] > limits.memory_limit_bytes / 2
-        reason = f"the process ended with {_exit_words(code)}"
-        if short:
-            reason += f" at {about['peak_resident_bytes']:,} B of resident memory"
-        finish(_ended("oom" if short else "crashed", in_flight, reason))
+        now = time.time()
+        began = self.in_flight
+        row = {
+            "status": status,
+            "reason": reason,
+            "started": began,
+            "ended": now,
+            "wall_seconds": now - began,
+        }
+        self._finish(row)
 
 
-def _ended(status: str, started: float, reason: str) -> Row:
-    now = time.time()
-    return {
-        "status": status,
-        "reason": reason,
-        "started": started,
-        "ended": now,
-        "wall_seconds": now - started,
-    }
-
-
-def _exit_words(code: int) -> str:
+def _exit_words(code: int | None) -> str:
+    if code is None:
+        return "closed its pipe to the parent"
     if code >= 0:
-        return f"exit status {code}"
+        return f"ended with exit status {code}"
     try:
-        return f"signal {-code} ({signal.Signals(-code).name})"
+        return f"ended with signal {-code} ({signal.Signals(-code).name})"
     except ValueError:
-        return f"signal {-code}"
+        return f"ended with signal {-code}"

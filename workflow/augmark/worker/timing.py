@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import median
 from typing import Any
 
 from pyperf import perf_counter
@@ -42,11 +43,10 @@ def warm_seconds_per_item(apply: Apply, items: Sequence[Any], warmup_seconds: fl
     """Seconds per item once warm: what a row is judged slow by, never on a first call.
 
     Args:
-        judged_on: How many calls the figure rests on.
+        judged_on: How many calls it is the median of: one stall must not make a row slow.
     """
     warm_up(apply, items, warmup_seconds)
-    chosen = [items[index % len(items)] for index in range(judged_on)]
-    return time_passes(apply, chosen, 1) / judged_on
+    return median(time_passes(apply, [items[index % len(items)]], 1) for index in range(judged_on))
 
 
 def loops_for(seconds_per_item: float, items: int, min_value_seconds: float) -> int:
