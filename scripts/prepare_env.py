@@ -6,6 +6,7 @@ from pathlib import Path
 
 from augmark.environments import lock_digest, prepare_env
 from augmark.errors import AugmarkError
+from augmark.progress import progress
 
 
 def main() -> int:
@@ -27,7 +28,14 @@ def main() -> int:
                 where=str(given.lock),
                 remedy="the lock was changed after the workflow had started: start it again",
             )
-        folder = prepare_env(environment, given.lock, given.out, say=say)
+        # Its installer says a line per step and per large download: that many units are not known beforehand.
+        with progress(label=f"prepare_env {environment}", total=None, unit="step") as bar:
+
+            def step(line: str) -> None:
+                say(line)
+                bar.update(1, note=line)
+
+            folder = prepare_env(environment, given.lock, given.out, say=step)
     except (AugmarkError, ValueError) as error:
         say(f"error: {error}")
         return 1

@@ -1,0 +1,60 @@
+"""Thread counts: set before anything is imported, and read back in the process that has them."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from augmark.worker import threads
+from tests.conftest import ROOT
+
+READ_BACK = """
+import json, sys
+sys.path.insert(0, {workflow!r})
+{imports}
+from augmark.worker import threads
+print(json.dumps(threads.read_back()))
+"""
+
+
+def read_back(python, imports, asked):
+    """What a process of an environment says of its own pools."""
+    done = subprocess.run(
+        [python, "-I", "-c", READ_BACK.format(workflow=str(ROOT / "workflow"), imports=imports)],
+        env={**os.environ, **threads.environment(asked)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_every_pool_gets_its_variable_and_nothing_calls_home():
+    """The variables are words; telemetry and update checks are off."""
+    asked = threads.environment(3)
+    assert {"3"} == {asked[name] for name in threads.POOL_VARIABLES}
+    assert {"1"} == {asked[name] for name in threads.QUIET}
+    assert all(isinstance(value, str) for value in asked.values())
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+def test_the_count_of_numpys_pool_is_read_back(library_python, asked):
+    """The control's only pool is that of NumPy's linear algebra."""
+    found = read_back(library_python("control"), "import numpy", asked)
+    assert {"blas:libscipy_openblas": asked} == found
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+def test_torch_and_opencv_are_read_from_themselves(library_python, asked):
+    """AlbumentationsX brings torch, OpenCV and OpenMP: all obey, and OpenCV's none is one."""
+    imports = f"import numpy, torch, cv2; cv2.setNumThreads({asked if asked > 1 else 0})"
+    found = read_back(library_python("albumentationsx"), imports, asked)
+    assert {"torch", "opencv"} <= found.keys()
+    assert {asked} == set(found.values()), found
+
+
+def test_a_pool_that_does_not_obey_is_seen(library_python):
+    """What is read back is what is there, not what was asked for."""
+    imports = "import torch; torch.set_num_threads(2)"
+    assert 2 == read_back(library_python("torchvision"), imports, 1)["torch"]
