@@ -211,7 +211,7 @@ def test_the_command_prepares(audited, tmp_path, request):
     """scripts/prepare_items.py with a count, with all, and with too many."""
     script = request.config.rootpath / "scripts" / "prepare_items.py"
     command = [sys.executable, script, "--dataset", audited[0], "--manifest", audited[1], "--seed", "1"]
-    command += ["--scenario", "image-rgb", "--out"]
+    command += ["--scenario", "image-rgb", "--digest", "0123456789", "--out"]
     some = subprocess.run([*command, tmp_path / "some", "--items", "3"], capture_output=True, text=True)
     every = subprocess.run([*command, tmp_path / "all", "--items", "all"], capture_output=True, text=True)
     many = subprocess.run(
