@@ -131,6 +131,16 @@ def test_when_the_parent_is_killed_its_worker_goes(planned, python, shape):
         shell.wait(timeout=SECONDS_TO_END)
 
 
+def test_when_the_worker_is_killed_its_row_is_crashed(planned, python):
+    """kill -9 of the worker alone costs the row in hand; the job succeeds and writes what it has."""
+    with started(planned, python, "alone", os.getpid()) as (shell, _, worker):
+        worker.kill()
+        assert 0 == shell.wait(timeout=60)
+        row = json.loads(planned.out("probe", "fake").read_text())["rows"]["SleepsForEver"]
+        assert ("crashed", "the process ended with signal 9 (SIGKILL)") == (row["status"], row["reason"])
+        planned.out("probe", "fake").unlink()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_when_the_parent_is_asked_to_end_it_ends_its_worker(planned, python, number):
     """Ctrl-C and a polite end: exit status 130, a line in the log, nothing written."""

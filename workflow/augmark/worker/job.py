@@ -268,7 +268,9 @@ def command(kind: str, work: Any) -> int:
     def stop(number: int, _frame: Any) -> None:
         raise KeyboardInterrupt(f"signal {number}")
 
-    signal.signal(signal.SIGTERM, stop)
+    # Of both, since whoever started this in the background may have had it ignore the interrupt.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
     try:
         work(parse(kind, sys.argv[1:]))
     except AugmarkError as error:
