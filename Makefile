@@ -15,7 +15,7 @@ help: ## list the targets
 
 setup: ## build .venv from the hashed lock; does nothing where it is up to date
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	  echo "setup: '$(PYTHON)' is missing or older than Python 3.11; choose one: make $(MAKECMDGOALS) PYTHON=python3.11" >&2; \
+	  echo "setup: '$(PYTHON)' does not run, or is older than Python 3.11; choose one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; \
 	  exit 1; }
 	@$(PYTHON) -B scripts/bootstrap.py
 

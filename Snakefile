@@ -72,12 +72,11 @@ include: "workflow/rules/tables.smk"
 
 
 onstart:
-    RUN.start(
-        Path(str(file))
-        for job in workflow.dag.needrun_jobs()
-        if job.rule.name == "measure"
-        for file in job.output
-    )
+    measured = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "measure"]
+    try:
+        RUN.start(Path(str(file)) for job in measured for file in job.output)
+    except AugmarkError as error:
+        raise WorkflowError(str(error)) from None
 
 
 onsuccess:

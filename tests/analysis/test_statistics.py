@@ -326,3 +326,10 @@ def test_interval_scales_with_the_unit(seconds, factor):
     low, high = repeat_interval(seconds, 0.95)
     scaled = repeat_interval([value * factor for value in seconds], 0.95)
     assert np.log(scaled) == pytest.approx(np.log([low * factor, high * factor]), abs=1e-6)
+
+
+def test_a_depth_with_a_stamp_claims_nothing():
+    """However many repeats it is given: nothing is best at a depth that says it is no score."""
+    policy = {"policy": {"statistics": STATISTICS}}
+    assert Rules.of_plan({**policy, "stamp": None}).claims
+    assert not Rules.of_plan({**policy, "stamp": "smoke signal, not a score"}).claims

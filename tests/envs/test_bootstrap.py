@@ -68,4 +68,4 @@ def test_make_names_the_remedy_for_a_python_that_will_not_do(python):
     command = ["make", "--no-print-directory", "setup", f"PYTHON={python}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert 2 == done.returncode
-    assert f"'{python}' is missing or older than Python 3.11" in done.stderr
+    assert f"'{python}' does not run, or is older than Python 3.11" in done.stderr

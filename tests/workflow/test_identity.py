@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -186,3 +188,41 @@ def test_refresh_blocks_measures_a_torn_block_whole(pillow):
     kept = {path.read_bytes() for path in (pillow.results / "records").rglob("history/*.json")}
     assert {before[path] for path in before if "/r1." in str(path) and path != victim} == kept
     assert "Nothing to be done" in pillow.run("snakemake", *words).stderr
+
+
+def test_a_dry_run_of_another_plan_during_a_run_hides_nothing(pillow):
+    """Afterwards both plans get their own tables, and then there is nothing to be done."""
+    other = tuple(word.replace("Invert", "Invert,VerticalFlip") for word in pillow.words)
+    run = subprocess.Popen(
+        [str(Path(sys.executable).parent / "snakemake"), *other],
+        cwd=pillow.root,
+        env=pillow.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    known = set(pillow.records())
+    while run.poll() is None and not set(pillow.records()) - known:
+        time.sleep(0.05)
+    assert run.poll() is None
+    pillow.run("snakemake", "-n", *pillow.words)
+    assert 0 == run.wait(timeout=300)
+    table = pillow.results / "tables" / "image-rgb-micro.md"
+    assert "VerticalFlip" in table.read_text()
+    pillow.run("snakemake", *pillow.words)
+    assert "VerticalFlip" not in table.read_text()
+    assert "Nothing to be done" in pillow.run("snakemake", *pillow.words).stderr
+
+
+def test_a_forced_measurement_measures_every_row(pillow):
+    """--forcerun carries nothing over from another plan's record, and keeps what was there."""
+    more = tuple(word.replace("Invert", "Invert,VerticalFlip") for word in pillow.words)
+    pillow.run("snakemake", *more)
+    before = {path: path.read_bytes() for path in pillow_records(pillow)}
+    planned = pillow.run("augmark", "plan", "--files", "--config", *pillow.words[2:]).stdout
+    pillow.run("snakemake", *pillow.words, "--forcerun", "measure")
+    again = {path for path in before if path.read_bytes() != before[path]}
+    assert {path for path in before if path.name in planned} == again
+    for path in again:
+        assert {False} == {row["carried"] for row in rows_of(path).values()}
+        kept = {place.read_bytes() for place in (path.parent / "history").iterdir()}
+        assert before[path] in kept

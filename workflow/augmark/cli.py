@@ -115,6 +115,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--config", nargs="+", default=[], metavar="KEY=VALUE", help="as for snakemake")
+    common.add_argument("--sdm", choices=["conda"], help="as for snakemake: environments of envs/*.yaml")
     plan = commands.add_parser("plan", parents=[common], help="cells, expected files and time")
     plan.add_argument("--files", action="store_true", help="list every record's path")
     plan.set_defaults(answer=plan_command)
@@ -126,6 +127,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Answer one question; the exit status means something (see each)."""
+    from augmark.locking import OLDEST_PYTHON
     from augmark.planning import plan_now
 
     args = parser().parse_args(arguments)
@@ -134,7 +136,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.chdir(root)  # paths of the configuration start at the root, wherever the question is asked
         overrides = parse_overrides(args.config)
         machine = overrides.pop("machine", "local")
-        return args.answer(plan_now(root, overrides, machine=machine), args)
+        python = f"cpython-{OLDEST_PYTHON}" if args.sdm else None
+        return args.answer(plan_now(root, overrides, machine=machine, python=python), args)
     except AugmarkError as error:
         print(f"augmark: {error}", file=sys.stderr)
         return 2

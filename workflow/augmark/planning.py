@@ -5,6 +5,9 @@ Workflow side. What depends on files is here; what follows from them is in ``aug
 
 from __future__ import annotations
 
+import difflib
+import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,8 +44,11 @@ def plan_now(
     """
     settings = load(root, overrides)
     if machine not in settings.machines:
+        nearest = difflib.get_close_matches(machine, settings.machines, n=1)
         raise AugmarkError(
-            f"unknown machine {machine!r}", where="machines.yaml", remedy="name one that is there"
+            f"unknown machine {machine!r}",
+            where="machines.yaml",
+            remedy=f"did you mean {nearest[0]}?" if nearest else f"known: {', '.join(settings.machines)}",
         )
     campaign = settings.campaigns[settings.config["campaign"]]
     if campaign["records"] == "fetch" and machine == "local":
@@ -116,6 +122,30 @@ def write_plan(plan: Plan) -> None:
     replace_json(plan.path, plan.content)
     replace_json(cells_file(plan), [cell["path"] for cell in plan.cells()])
     replace_json(current_file(plan), plan.content)
+    # What a run under another plan made meanwhile is newer than these files: unless the last run that ended
+    # well was of this plan, what is made for readers is made again. (New content: a time alone is ignored.)
+    made = read_json(made_file(plan)) or {}
+    if made.get("plan") != plan.digest or not again_file(plan).exists():
+        replace_json(again_file(plan), {"written_ns": time.time_ns()})
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A JSON object, or None where there is none that can be read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def made_file(plan: Plan) -> Path:
+    """Names the plan of the last run that ended well; not there while one is at work, or was killed."""
+    return plan.output / "plan" / f"{plan.machine}.made.json"
+
+
+def again_file(plan: Plan) -> Path:
+    """Newer than the tables whenever they may be another plan's."""
+    return plan.output / "plan" / f"{plan.machine}.again.json"
 
 
 def cells_file(plan: Plan) -> Path:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from augmark.errors import AugmarkError
 from augmark.plan import Plan
 from augmark.record import read_record
 
@@ -48,7 +49,11 @@ def keep_history(records: Iterable[Path]) -> list[Path]:
     """
     kept = []
     for path in records:
-        place = path.parent / "history" / f"{path.stem}.{read_record(path)['session']}.json"
+        try:
+            session = read_record(path)["session"]
+        except AugmarkError:
+            session = "damaged"  # it is replaced all the same
+        place = path.parent / "history" / f"{path.stem}.{session}.json"
         place.parent.mkdir(exist_ok=True)
         if not place.exists():
             os.link(path, place)

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +19,7 @@ from augmark.cell import canonical_json
 from augmark.errors import AugmarkError
 from augmark.locking import OLDEST_PYTHON
 from augmark.plan import Plan
+from augmark.record import replace_json
 
 # Key of a machine profile's configfile; it is no key of config.yaml, because a user does not choose it.
 MACHINE = "machine"
@@ -59,6 +61,7 @@ class Run:
         self._refreshed = (
             refresh.torn_blocks(plan) if plan.content["config"]["refresh"] == "blocks" else set()
         )
+        self._there = {path for path in plan.record_paths() if path.exists()}
         self._refresh_mark = plan.output / "plan" / "refresh.mark"
         if self._refreshed:
             # Newer than every record: as an input it makes their cells run, in a dry run too.
@@ -102,10 +105,7 @@ class Run:
 
     def cell_needs(self, w: Any) -> dict[str, Any]:
         """Environment, items and the probes of the whole block, unless the record is there."""
-        name = f"r{w.repeat}.{w.digest}.json"
-        record = self.plan.output.joinpath(
-            "records", w.machine, w.scenario, w.mode, w.library, w.device, name
-        )
+        record = self.plan.output / "records" / self._record_name(w)
         needs = {**self._ready(w), "probes": self.plan.block_probes(w.scenario, w.mode, w.device)}
         if refresh.block_of(w) in self._refreshed:
             return planning.as_inputs({**needs, "refresh": self._refresh_mark})
@@ -150,18 +150,22 @@ class Run:
         return f"envs/{w.environment}.txt"
 
     def fresh(self, w: Any) -> str:
-        return "--fresh" if refresh.block_of(w) in self._refreshed else ""
+        """Nothing is carried over into a record that was there: it is measured because somebody asked."""
+        forced = self.plan.output / "records" / self._record_name(w) in self._there
+        return "--fresh" if forced or refresh.block_of(w) in self._refreshed else ""
+
+    @staticmethod
+    def _record_name(w: Any) -> Path:
+        return Path(w.machine, w.scenario, w.mode, w.library, w.device, f"r{w.repeat}.{w.digest}.json")
 
     def priority(self, w: Any) -> int:
         """The planned order, as the scheduler wants it: the first cell has the highest priority."""
         return self._priorities[(w.scenario, w.mode, w.library, w.device, int(w.repeat))]
 
-    @property
+    @cached_property
     def _priorities(self) -> Mapping[tuple[str, str, str, str, int], int]:
-        if not hasattr(self, "_known"):
-            names = ("scenario", "mode", "library", "device", "repeat")
-            self._known = {tuple(c[n] for n in names): c["priority"] for c in self.plan.cells()}
-        return self._known
+        names = ("scenario", "mode", "library", "device", "repeat")
+        return {tuple(cell[name] for name in names): cell["priority"] for cell in self.plan.cells()}
 
     # --- start and end -------------------------------------------------------------------------------
 
@@ -183,21 +187,34 @@ class Run:
                 f"another run is at work in {self.plan.output}",
                 remedy="wait for it, or give this one another folder with --config output=...",
             ) from None
+        planning.made_file(self.plan).unlink(missing_ok=True)
         refresh.keep_history(path for path in again if path.exists())
         if sys.stderr.isatty():
             os.environ[progress.TERMINAL] = str((folder / "terminal.lock").resolve())
 
     def report(self) -> None:
-        """Say where everything is."""
+        """Say where everything is, and what was left out of the data."""
         output, content = self.plan.output, self.plan.content
+        replace_json(planning.made_file(self.plan), {"plan": self.plan.digest})
         lines = [
             f"campaign {content['campaign']}, depth {content['depth']}, {self.plan.machine}",
             f"tables   {output / 'tables'}",
             f"figures  {output / 'figures'}",
             f"records  {self.records()}",
+            *self._quarantined(),
             *self._timed_shares(),
         ]
         print("\n".join(lines), file=sys.stderr)
+
+    def _quarantined(self) -> list[str]:
+        lines = []
+        for key, about in self.plan.content["datasets"].items():
+            manifest = planning.read_json(self.plan.manifest(key))
+            reasons = manifest["counts"]["quarantined"] if manifest else {}
+            if reasons:
+                why = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+                lines.append(f"left out of {about['name']}: {why}; by name in {self.plan.manifest(key)}")
+        return lines
 
     def _timed_shares(self) -> list[str]:
         path = self.plan.output / "tables" / "efficiency.csv"

@@ -6,6 +6,7 @@
 rule collect:
     input:
         cells=planning.cells_file(PLAN),
+        again=planning.again_file(PLAN),
         records=PLAN.record_paths(),
     output:
         RUN.records(),

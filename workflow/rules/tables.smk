@@ -8,6 +8,7 @@ rule check_coverage:
     input:
         records=RUN.records(),
         plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
     output:
         f"{PLAN.output}/tables/coverage.txt",
     log:
@@ -24,6 +25,7 @@ rule summarize:
     input:
         records=RUN.records(),
         plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
     output:
         f"{PLAN.output}/tables/summary.csv",
     log:
@@ -40,6 +42,7 @@ rule tables:
     input:
         records=RUN.records(),
         plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
     output:
         expand(f"{PLAN.output}/tables/{{{{table}}}}.{{ending}}", ending=["md", "csv", "tex"]),
     log:
@@ -56,6 +59,7 @@ rule efficiency:
     input:
         records=RUN.records(),
         plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
     output:
         f"{PLAN.output}/tables/efficiency.csv",
     log:
@@ -72,6 +76,7 @@ rule figures:
     input:
         records=RUN.records(),
         plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
     output:
         expand(f"{PLAN.output}/figures/{{{{table}}}}.{{{{kind}}}}.{{ending}}", ending=["pdf", "png"]),
     log:
@@ -88,6 +93,7 @@ rule efficiency_figure:
     input:
         records=RUN.records(),
         plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
     output:
         expand(f"{PLAN.output}/figures/efficiency.{{ending}}", ending=["pdf", "png"]),
     log:

@@ -74,6 +74,8 @@ def _claims(numbered: pd.DataFrame, rules: Rules) -> str:
             f"difference within {rules.margin:.0%} at {rules.confidence:.0%} confidence (a tie); nothing is "
             f"bold where a library compared has fewer than {rules.interval_from_repeats} repeats."
         )
+    if not rules.claims:
+        return "This depth claims nothing: nothing is bold."
     if not numbered.empty and numbered["repeats"].max() < rules.interval_from_repeats:
         return (
             f"Below {rules.interval_from_repeats} repeats there is no interval and no claim: nothing is bold."
@@ -157,8 +159,8 @@ def _controls(plan: PlanContent, lines: pd.DataFrame) -> list[str]:
             )
         elif line["library"] == "control-copy":
             parts.append(
-                f"{line['library']} took {duration(seconds)} per item: what the harness costs, "
-                "the copy included"
+                f"{line['library']} took {duration(seconds)} per item for a copy of it, which is "
+                "what the least of transforms takes here"
             )
         else:
             parts.append(

@@ -31,13 +31,17 @@ Samples = Mapping[tuple[str, int], float]
 
 @dataclass(frozen=True)
 class Rules:
-    """The stanza ``statistics`` of policy.yaml, whose comments say why each value is what it is."""
+    """The stanza ``statistics`` of policy.yaml, whose comments say why each value is what it is.
+
+    ``claims``: whether the fastest and its ties may be called so.
+    """
 
     confidence: float
     margin: float
     unstable_cv: float
     interval_from_repeats: int
     p95_from_values: int
+    claims: bool = True
 
     @classmethod
     def of_plan(cls, plan: Mapping[str, Any]) -> Rules:
@@ -47,10 +51,11 @@ class Rules:
             AugmarkError: One of them is not there.
         """
         stanza = plan["policy"].get("statistics", {})
-        names = list(cls.__dataclass_fields__)
+        names = [name for name in cls.__dataclass_fields__ if name != "claims"]
         if missing := [name for name in names if name not in stanza]:
             raise AugmarkError(f"statistics/{missing[0]} is missing", where="policy of the plan")
-        return cls(**{name: stanza[name] for name in names})
+        # A depth with a stamp says of itself that it claims nothing, however many repeats it is given.
+        return cls(**{name: stanza[name] for name in names}, claims=not plan.get("stamp"))
 
 
 @dataclass(frozen=True)
@@ -292,7 +297,7 @@ def _compare_field(lines: list[dict[str, Any]], samples: list[Samples], rules: R
         return
     (fastest, base), *others = able
     tied = [fastest]
-    claim = len(base) >= rules.interval_from_repeats
+    claim = rules.claims and len(base) >= rules.interval_from_repeats
     for line, sample in others:
         comparison = compare(sample, base, rules)
         line["comparison"] = "paired" if comparison.paired else "unpaired"

@@ -164,6 +164,11 @@ def _differences(stanza: dict[str, Any], found: dict[str, Any]) -> Iterator[str]
         yield f"its processor is {model!r}, which does not match {pattern!r}"
     if stanza["vcpus"] is not None and found["cpus"] != stanza["vcpus"]:
         yield f"it has {found['cpus']} processors, not {stanza['vcpus']}"
+    declared, memory = stanza["memory_gb"], found["memory_bytes"]
+    # What the system and the hypervisor keep for themselves is missing from the figure.
+    if declared is not None and (memory is None or not 0.85 <= memory / (declared << 30) <= 1.05):
+        shown = "an unknown amount" if memory is None else f"{memory / (1 << 30):.0f} GiB"
+        yield f"it has {shown} of memory, not {declared} GiB"
 
 
 @contextlib.contextmanager
@@ -194,18 +199,23 @@ def _taken(descriptor: int) -> bool:
 
 def _machine_lock() -> int:
     """The lock file, opened; whoever comes first makes it, and every user can lock it (reading suffices)."""
-    flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        descriptor = os.open(MACHINE_LOCK, flags, 0o644)
+        try:
+            # Without O_CREAT: in a sticky folder that alone is refused for a file of another user.
+            return os.open(MACHINE_LOCK, flags)
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(MACHINE_LOCK, flags | os.O_CREAT | os.O_EXCL, 0o644))
+            with contextlib.suppress(PermissionError):  # somebody else came first: they see to it
+                os.chmod(MACHINE_LOCK, 0o644)  # whatever the umask
+            return os.open(MACHINE_LOCK, flags)
     except OSError as error:
         raise AugmarkError(
             f"the machine's lock cannot be opened: {error.strerror}",
             where=str(MACHINE_LOCK),
-            remedy="it must be a plain file that everybody can read: remove what stands there",
+            remedy="it must be a plain file that everybody can read: have its owner remove it",
         ) from error
-    with contextlib.suppress(PermissionError):  # somebody else's: they saw to it
-        os.fchmod(descriptor, 0o644)
-    return descriptor
 
 
 def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str, Any]) -> supervise.Outcome:

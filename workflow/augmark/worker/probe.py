@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,9 @@ def probe(job: jobs.Job) -> None:
     planned = [row for row in job.definition["rows"] if row["planned"] == "run"]
     rules = job.definition["timing"]
     job.out.parent.mkdir(parents=True, exist_ok=True)
-    samples = Path(tempfile.mkdtemp(dir=job.out.parent, prefix=".samples."))
+    samples = job.out.parent / f".samples.{job.definition['probe_digest']}"
+    shutil.rmtree(samples, ignore_errors=True)  # of a probe that was killed
+    samples.mkdir()
     try:
         settings = {
             "items": min(job.definition["probe_items"], len(job.items["names"])),
