@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 
 import pytest
@@ -58,3 +59,21 @@ def test_a_pool_that_does_not_obey_is_seen(library_python):
     """What is read back is what is there, not what was asked for."""
     imports = "import torch; torch.set_num_threads(2)"
     assert 2 == read_back(library_python("torchvision"), imports, 1)["torch"]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator adapts in this way")
+def test_the_allocator_keeps_what_it_was_given(library_python):
+    """Large arrays made and dropped again and again cost no new pages: no row pays for being first."""
+    code = (
+        "import resource, numpy as np\n"
+        "def work(): return [np.ones(6 << 20, np.uint8) for _ in range(3)]\n"
+        "work(); work()\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for _ in range(50): work()\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)\n"
+    )
+    command = [str(library_python("control")), "-I", "-c", code]
+    env = {**os.environ, **threads.environment(1)}
+    faults = int(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout)
+    # One round touches 18 MiB: 4,608 pages of 4 KiB. Fifty rounds must not fault even one round's.
+    assert faults < 18 * 256
