@@ -53,9 +53,8 @@ def wait_for(what, seconds=120.0):
 def wait_until_measuring(project, whole=1):
     """Wait until some records are whole and another cell is in the hands of a worker."""
     wait_for(lambda: len(project.records()) >= whole)
-    measuring = wait_for(lambda: processes(project, "scripts/measure.py"))
+    wait_for(lambda: processes(project, "scripts/measure.py"))
     wait_for(lambda: processes(project, "scripts/worker.py"))
-    return measuring[0]
 
 
 def kill_a_measuring_parent(project):
