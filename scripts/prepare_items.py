@@ -1,4 +1,4 @@
-"""Rule prepare_items: decode the chosen items of the common set into one flat file with an index."""
+"""Rule prepare_items: the chosen items of the common set, decoded in one flat file and as encoded."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflow"))
 
-from augmark.data.items import prepare_items
+from augmark.data.items import prepare_items, summary
 from augmark.errors import AugmarkError
 
 
@@ -20,7 +20,9 @@ def main() -> None:
     parser.add_argument("--seed", required=True, type=int)
     parser.add_argument("--scenario", required=True)
     parser.add_argument("--digest", required=True, help="the planned digest of the items")
-    parser.add_argument("--out", required=True, type=Path, help="the folder for items.bin and index.json")
+    parser.add_argument("--channels", type=int, default=3, help="of an item")
+    parser.add_argument("--views", default="", help="of each image, stacked: a,b,c; none: itself")
+    parser.add_argument("--out", required=True, type=Path, help="the folder that is made")
     args = parser.parse_args()
     index = prepare_items(
         args.dataset,
@@ -31,8 +33,10 @@ def main() -> None:
         scenario=args.scenario,
         exact=args.exact,
         digest=args.digest,
+        channels=args.channels,
+        views=args.views.split(",") if args.views else None,
     )
-    print(f"{args.scenario}: {index['items']} items, {index['total_bytes']} bytes")
+    print(summary(index))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """Prepared items: the right pixels of the right images, whole, aligned, resident, and cheap to open."""
 
+import hashlib
 import io
 import json
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -12,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from augmark.data import items as items_module
 from augmark.data.audit import audit_dataset
 from augmark.data.itemfile import open_items
-from augmark.data.items import prepare_items, select_items
+from augmark.data.items import prepare_items, select_items, summary
 from augmark.errors import AugmarkError
 
 
@@ -162,11 +165,184 @@ def test_a_folder_that_is_not_whole_says_what_is_missing(audited, tmp_path):
     with pytest.raises(AugmarkError, match=r"items\.bin is not there, the index says"):
         open_items(folder)
     (folder / "index.json").write_text("{}")
-    with pytest.raises(AugmarkError, match="is not of the schema augmark/items/1"):
+    with pytest.raises(AugmarkError, match="is not of the schema augmark/items/2"):
         open_items(folder)
     (folder / "index.json").write_text("{")
     with pytest.raises(AugmarkError, match=r"index\.json is not JSON"):
         open_items(folder)
+
+
+def test_the_originals_lie_beside_the_pixels(audited, tmp_path):
+    """Every item's file is the archive's member, byte for byte, named by position and format."""
+    items = prepare(audited, tmp_path / "items")
+
+    with tarfile.open(audited[0]) as tar:
+        for position, name in enumerate(items.names):
+            data = tar.extractfile(name).read()
+            ending = name.rpartition(".")[2]
+            expected = tmp_path / "items" / "files" / f"{position:06d}.{ending}"
+            assert items.file(position) == expected
+            assert expected.read_bytes() == data
+            assert items.index["files"][position] == {
+                "name": expected.name,
+                "bytes": len(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+                "format": {"png": "PNG", "jpg": "JPEG"}[ending],
+            }
+    assert len(list((tmp_path / "items" / "files").iterdir())) == 10
+    with pytest.raises(IndexError):
+        items.file(10)
+
+
+def test_a_changed_original_is_found_named_and_made_again(audited, tmp_path):
+    """Gone, cut off, or of the same size with other bytes: file, item and how are told."""
+    folder = tmp_path / "items"
+    items = prepare(audited, folder, 4)
+    path, data = items.file(2), items.file(2).read_bytes()
+    named = rf"files/{path.name} \({items.names[2]}\) "
+    breakage = [
+        (path.unlink, "is not there"),
+        (lambda: path.write_bytes(data[:-1]), f"has {len(data) - 1} bytes, the index says {len(data)}"),
+        (lambda: path.write_bytes(data[:-1] + bytes([data[-1] ^ 1])), r"has the sha256 \w{64}, not \w{64}"),
+    ]
+    for break_it, how in breakage:
+        break_it()
+        with pytest.raises(AugmarkError, match=rf"{named}{how}\n.*remove the folder"):
+            open_items(folder).verify()
+        prepare(audited, folder, 4).verify()
+        assert path.read_bytes() == data
+
+
+def test_a_folder_of_originals_that_was_taken_away_is_made_again(audited, tmp_path):
+    """Snakemake removes a folder before its job, and leaves a time stamp in it later: both are no harm."""
+    folder = tmp_path / "items"
+    prepare(audited, folder, 4)
+    (folder / "files" / ".snakemake_timestamp").touch()
+    before = (folder / "items.bin").stat().st_mtime_ns
+    prepare(audited, folder, 4).verify()
+    assert (folder / "items.bin").stat().st_mtime_ns == before
+
+    shutil.rmtree(folder / "files")
+    prepare(audited, folder, 4).verify()
+    shutil.rmtree(folder / "files")
+    (folder / "files").mkdir()
+    prepare(audited, folder, 4).verify()
+
+
+def test_another_choice_leaves_no_original_of_the_earlier_one(audited, tmp_path):
+    """Ten items, then three in the same folder: three files."""
+    prepare(audited, tmp_path / "items")
+    prepare(audited, tmp_path / "items", 3).verify()
+
+    assert len(list((tmp_path / "items" / "files").iterdir())) == 3
+
+
+def test_a_preparation_that_fails_leaves_nothing_half(audited, tmp_path, monkeypatch):
+    """After two of five images: no index, no pixels, no originals; the next start needs no clean-up."""
+    real, folder, calls = items_module.decode_pillow, tmp_path / "items", []
+
+    def decode(data):
+        calls.append(data)
+        if len(calls) == 3:
+            raise MemoryError
+        return real(data)
+
+    monkeypatch.setattr(items_module, "decode_pillow", decode)
+    with pytest.raises(MemoryError):
+        prepare(audited, folder, 5)
+    assert list(folder.iterdir()) == []
+    (folder / "files.part").mkdir()  # as a kill leaves it
+    (folder / "files.part" / "000000.png").write_bytes(b"half")
+
+    prepare(audited, folder, 5).verify()
+    assert sorted(path.name for path in folder.iterdir()) == ["files", "index.json", "items.bin"]
+    assert len(list((folder / "files").iterdir())) == 5
+
+
+def test_the_disk_must_hold_pixels_and_originals(audited, tmp_path, monkeypatch):
+    """Asked for before anything is written: the sum of both."""
+    asked = []
+    monkeypatch.setattr(
+        items_module.files, "require_free", lambda folder, needed, what: asked.append((needed, what))
+    )
+    items = prepare(audited, tmp_path / "items")
+    originals = sum(path.stat().st_size for path in (tmp_path / "items" / "files").iterdir())
+
+    assert asked == [(items.total_bytes + originals, "preparing image-rgb")]
+
+
+VIEWS = ["as-decoded", "mirrored", "half-turn"]
+
+
+def test_nine_channels_are_three_views_of_each_image(audited, tmp_path):
+    """Pixel by pixel: the image, its mirror image and the image upside down and mirrored."""
+    items = prepare(audited, tmp_path / "nine", scenario="image-9ch", channels=9, views=VIEWS)
+    rgb = prepare(audited, tmp_path / "rgb")
+
+    assert items.names == rgb.names
+    assert (items.index["channels"], items.index["views"], items.index["alike"]) == (9, VIEWS, [])
+    assert (rgb.index["channels"], rgb.index["views"], rgb.index["alike"]) == (3, None, [])
+    for nine, three in zip(items, rgb, strict=True):
+        height, width, _ = three.shape
+        assert (nine.shape, nine.dtype) == ((height, width, 9), np.uint8)
+        assert nine.flags.c_contiguous
+        for y, x in ((0, 0), (0, width - 1), (height - 1, 3), (height // 2, width // 3)):
+            assert nine[y, x].tolist() == [
+                *three[y, x],
+                *three[y, width - 1 - x],
+                *three[height - 1 - y, width - 1 - x],
+            ]
+        assert np.array_equal(nine[..., :3], three)
+        assert np.array_equal(nine[..., 3:6], np.fliplr(three))
+        assert np.array_equal(nine[..., 6:], np.rot90(three, 2))
+    items.verify()
+
+
+def test_other_views_are_other_items(audited, tmp_path):
+    """A folder never keeps the items of other views, and the order of the views is theirs."""
+    first = prepare(audited, tmp_path / "items", 3, channels=9, views=VIEWS)[0].copy()
+    second = prepare(audited, tmp_path / "items", 3, channels=9, views=VIEWS[::-1])[0]
+
+    assert np.array_equal(
+        first, np.concatenate([second[..., 6:], second[..., 3:6], second[..., :3]], axis=-1)
+    )
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("channels", "views", "message"),
+    [
+        (9, None, "9 channels are asked for, no views of an RGB image make 3"),
+        (6, VIEWS, "6 channels are asked for, 3 views of an RGB image make 9"),
+        (9, ["as-decoded", "mirrored", "upside-down"], r"no such view: upside-down\n.*as-decoded, mirrored"),
+        (9, ["as-decoded", "mirrored", "mirrored"], "are not different views"),
+    ],
+)
+def test_views_that_do_not_fit_are_refused(audited, tmp_path, channels, views, message):
+    """Before anything is written, in words that say what would fit."""
+    with pytest.raises(AugmarkError, match=message):
+        prepare(audited, tmp_path / "items", channels=channels, views=views)
+    assert not (tmp_path / "items").exists()
+
+
+def test_a_symmetric_image_is_kept_and_named(kit, tmp_path):
+    """Left equals right, so two of its views are alike; a set of such images alone is refused."""
+    half = np.asarray(kit.draw(24, 40))
+    symmetric = Image.fromarray(np.concatenate([half, half[:, ::-1]], axis=1))
+    images = [("even.png", kit.encode(symmetric, "PNG")), ("odd.png", kit.encode(kit.draw(), "PNG"))]
+    nine = {"scenario": "image-9ch", "channels": 9, "views": VIEWS}
+    for count, name in ((2, "both"), (1, "alone")):
+        tar = kit.staged(kit.pack(tmp_path / f"{name}.tar", images[:count]), tmp_path / "out")
+        audit_dataset(tar, kit.policy, tar.parent / "manifest.json")
+        if count == 2:
+            items = prepare((tar, tar.parent / "manifest.json"), tmp_path / name, **nine)
+            assert items.index["alike"] == ["even.png"]
+            assert sorted(items.names) == ["even.png", "odd.png"]
+            assert summary(items.index).splitlines()[1] == "symmetric, with views that are alike: even.png"
+            assert prepare((tar, tar.parent / "manifest.json"), tmp_path / name, **nine).index == items.index
+        else:
+            with pytest.raises(AugmarkError, match="all images are symmetric, 1 of 1"):
+                prepare((tar, tar.parent / "manifest.json"), tmp_path / name, **nine)
 
 
 def test_a_manifest_of_another_dataset_is_refused(kit, audited, tmp_path):
@@ -218,6 +394,16 @@ def test_the_command_prepares(audited, tmp_path, request):
         [*command, tmp_path / "x", "--items", "99", "--exact"], capture_output=True, text=True
     )
 
+    nine = subprocess.run(
+        [*command, tmp_path / "nine", "--items", "3", "--channels", "9", "--views", ",".join(VIEWS)],
+        capture_output=True,
+        text=True,
+    )
+    none = subprocess.run([*command, tmp_path / "none", "--items", "3", "--views", ""], capture_output=True)
+
+    assert open_items(tmp_path / "nine")[0].shape[2] == 9
+    assert nine.returncode == none.returncode == 0
+    assert open_items(tmp_path / "none").index == open_items(tmp_path / "some").index
     assert some.stdout == f"image-rgb: 3 items, {open_items(tmp_path / 'some').total_bytes} bytes\n"
     assert every.stdout.startswith("image-rgb: 10 items, ")
     assert "prepare image-rgb: 3/3 image" in some.stderr

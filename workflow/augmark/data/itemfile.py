@@ -1,6 +1,7 @@
-"""Decoded items in one flat memory-mapped file, read by the measured process.
+"""Decoded items in one flat memory-mapped file, and the encoded files that they were decoded from.
 
-Standard library and numpy only, and nothing of the preparation: no image library is loaded by reading items.
+Read by the measured process: standard library and numpy only, and nothing of the preparation, so no image
+library is loaded by reading items.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy as np
 
 from augmark.errors import AugmarkError
 
-ITEMS_SCHEMA = "augmark/items/1"
+ITEMS_SCHEMA = "augmark/items/2"
 ALIGNMENT_BYTES = 64  # a cache line, and the widest vector load
-BIN_NAME, INDEX_NAME = "items.bin", "index.json"
+BIN_NAME, INDEX_NAME, FILES_NAME = "items.bin", "index.json", "files"
 
 
 class Items:
@@ -45,15 +46,42 @@ class Items:
         offset, shape = self._places[position]
         return self._flat[offset : offset + shape[0] * shape[1] * shape[2]].reshape(shape)
 
-    def verify(self) -> None:
-        """Read every byte and compare with the index.
+    def file(self, position: int) -> Path | None:
+        """The encoded original of an item, as it was in the dataset; None for items prepared without files.
 
         Raises:
-            AugmarkError: The file is not the one that was prepared.
+            IndexError: There is no such position.
+        """
+        stored = self.index.get("files")
+        return None if stored is None else self.folder / FILES_NAME / stored[position]["name"]
+
+    def verify(self) -> None:
+        """Read every byte, of the encoded files too, and compare with the index.
+
+        Raises:
+            AugmarkError: A file is not the one that was prepared.
         """
         found = hashlib.sha256(self._flat).hexdigest()
         if found != self.index["sha256"]:
             raise _broken(self.folder, f"{BIN_NAME} has the sha256 {found}, not {self.index['sha256']}")
+        for position, stored in enumerate(self.index.get("files") or ()):
+            self._verify_file(position, stored)
+
+    def _verify_file(self, position: int, stored: dict[str, Any]) -> None:
+        name = f"{FILES_NAME}/{stored['name']}"
+        try:
+            data = (self.folder / name).read_bytes()
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError)
+            how = "is not there" if missing else f"cannot be read: {error.strerror}"
+            raise _broken(self.folder, f"{name} ({self.names[position]}) {how}") from error
+        if len(data) != stored["bytes"]:
+            wrong = f"has {len(data)} bytes, the index says {stored['bytes']}"
+        elif (found := hashlib.sha256(data).hexdigest()) != stored["sha256"]:
+            wrong = f"has the sha256 {found}, not {stored['sha256']}"
+        else:
+            return
+        raise _broken(self.folder, f"{name} ({self.names[position]}) {wrong}")
 
     def make_resident(self) -> float | None:
         """Touch every page, then ask the kernel which are in memory.
