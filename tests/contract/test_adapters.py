@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = yaml.safe_load((ROOT / "config" / "libraries.yaml").read_text(encoding="utf-8"))
-TRANSFORMS = yaml.safe_load((ROOT / "config" / "transforms.yaml").read_text(encoding="utf-8"))
-OFFERS = [
-    (library, name)
-    for library, stanza in LIBRARIES.items()
-    for name in stanza["scenarios"]["image-rgb"]["transforms"]
-]
+from tests.contract.examination import LIBRARIES, OFFERS, SCENARIOS, TRANSFORMS, examine
+
 # Of an item of 240 x 320: what each shape rule of transforms.yaml comes to, worked out by hand.
 SIZES = {
     "same": [(240, 320)],
@@ -32,35 +21,17 @@ SIZES = {
 }
 
 
-@functools.cache
-def examine(python: str, library: str) -> dict[str, dict[str, Any]]:
-    """Run ``check_adapter.py`` once per library: transform name -> what it does, ``""`` -> the adapter."""
-    stanza = LIBRARIES[library]
-    offered = stanza["scenarios"]["image-rgb"]["transforms"]
-    quiet = {"ALBUMENTATIONS_NO_TELEMETRY": "1", "ALBUMENTATIONS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [python, "-I", str(ROOT / "tests" / "contract" / "check_adapter.py"), stanza["adapter"]],
-        input=json.dumps({name: TRANSFORMS[name] for name in offered}),
-        env={**os.environ, **quiet},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return {line.get("transform", ""): line for line in lines}
-
-
 @pytest.fixture
-def report(library: str, transform: str, library_python: Callable[[str], str | Path]) -> dict[str, Any]:
-    """What one transform of one library does; fails where it raised."""
-    found = examine(str(library_python(LIBRARIES[library]["environment"])), library)[transform]
+def report(
+    library: str, scenario: str, transform: str, library_python: Callable[[str], str | Path]
+) -> dict[str, Any]:
+    """What one transform of one library does with an item of one scenario; fails where it raised."""
+    found = examine(str(library_python(LIBRARIES[library]["environment"])), library, scenario)[transform]
     assert "error" not in found, found["error"]
     return found
 
 
-offered = pytest.mark.parametrize(("library", "transform"), OFFERS)
+offered = pytest.mark.parametrize(("library", "scenario", "transform"), OFFERS)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -74,23 +45,27 @@ def test_adapter_builds_what_is_offered(library: str, library_python: Callable[[
         for scenario in stanza["scenarios"].values()
         for name in scenario["transforms"]
     }
-    described = examine(str(library_python(LIBRARIES[library]["environment"])), library)[""]
+    described = examine(str(library_python(LIBRARIES[library]["environment"])), library, "image-rgb")[""]
     assert sorted(names) == described["builders"]
     assert LIBRARIES[library]["form"] == described["form"]
 
 
 @offered
-def test_output_is_what_is_promised(library: str, transform: str, report: dict[str, Any]) -> None:
+def test_output_is_what_is_promised(
+    library: str, scenario: str, transform: str, report: dict[str, Any]
+) -> None:
     """Height, width, channels and dtype are those of the output contract, and the output is real."""
     rule = TRANSFORMS[transform]["output"]
     sizes = [tuple(rule["shape"])] if isinstance(rule["shape"], list) else SIZES[rule["shape"]]
-    assert tuple(report["shape"]) in [(height, width, 3) for height, width in sizes]
+    assert tuple(report["shape"]) in [
+        (height, width, SCENARIOS[scenario]["channels"]) for height, width in sizes
+    ]
     assert report["dtype"] == ("float32" if library == "kornia" or rule["dtype"] == "float32" else "uint8")
     assert report["real"]
 
 
 @offered
-def test_values_are_in_range(library: str, transform: str, report: dict[str, Any]) -> None:
+def test_values_are_in_range(library: str, scenario: str, transform: str, report: dict[str, Any]) -> None:
     """All values are finite and inside the range of the native form."""
     highest = 1.0 if report["dtype"] == "float32" else 255
     assert report["finite"]
@@ -100,26 +75,26 @@ def test_values_are_in_range(library: str, transform: str, report: dict[str, Any
 
 
 @offered
-def test_input_is_left_alone(library: str, transform: str, report: dict[str, Any]) -> None:
+def test_input_is_left_alone(library: str, scenario: str, transform: str, report: dict[str, Any]) -> None:
     """No call changes its input."""
     assert report["input_unchanged"]
 
 
 @offered
-def test_image_is_changed(library: str, transform: str, report: dict[str, Any]) -> None:
+def test_image_is_changed(library: str, scenario: str, transform: str, report: dict[str, Any]) -> None:
     """The transform does something (a control copies, and so does nothing)."""
     assert report["changes_image"] is not TRANSFORMS[transform].get("control", False)
 
 
 @offered
-def test_seed_decides(library: str, transform: str, report: dict[str, Any]) -> None:
+def test_seed_decides(library: str, scenario: str, transform: str, report: dict[str, Any]) -> None:
     """The same seed gives the same output, before and after building."""
     assert report["repeats_after_seed"]
     assert report["repeats_when_rebuilt"]
 
 
 @offered
-def test_random_is_random(library: str, transform: str, report: dict[str, Any]) -> None:
+def test_random_is_random(library: str, scenario: str, transform: str, report: dict[str, Any]) -> None:
     """A random transform varies over six seeds and over six calls in a row; another never does."""
     if TRANSFORMS[transform]["random"]:
         assert report["distinct_over_seeds"] > 1
@@ -129,10 +104,10 @@ def test_random_is_random(library: str, transform: str, report: dict[str, Any]) 
         assert report["distinct_in_a_row"] == 1
 
 
-PINNABLE = [offer for offer in OFFERS if "unpinnable" not in TRANSFORMS[offer[1]]]
+PINNABLE = [offer for offer in OFFERS if "unpinnable" not in TRANSFORMS[offer[2]]]
 
 
-@pytest.mark.parametrize(("library", "transform"), PINNABLE)
-def test_pinned_is_pinned(library: str, transform: str, report: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("library", "scenario", "transform"), PINNABLE)
+def test_pinned_is_pinned(library: str, scenario: str, transform: str, report: dict[str, Any]) -> None:
     """A pinned transform gives one output, whatever the seed and however often it is called."""
     assert report["distinct_pinned"] == 1

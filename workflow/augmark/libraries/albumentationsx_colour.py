@@ -110,7 +110,8 @@ def _random_gamma(params: Params) -> A.BasicTransform:
 
 @builders("Grayscale")
 def _grayscale(params: Params) -> A.BasicTransform:
-    return A.ToGray(num_output_channels=3, method="weighted_average", p=1)
+    method = {"luma": "weighted_average", "equal": "average"}[params["weights"]]
+    return A.ToGray(num_output_channels=params["channels"], method=method, p=1)
 
 
 @builders("Invert")

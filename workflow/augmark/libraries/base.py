@@ -15,6 +15,10 @@ Apply = Callable[[Any], Any]
 Builder = Callable[[Params], Apply]
 
 
+class Unsupported(Exception):
+    """What is asked for cannot be done as the same work; the message is the reason in words."""
+
+
 class Adapter(Protocol):
     """One library, seen by the worker.
 
@@ -42,6 +46,14 @@ class Adapter(Protocol):
 
         Raises:
             KeyError: The library does not offer ``transform``.
+        """
+
+    def build_chunked(self, transform: str, params: Params) -> Apply:
+        """As ``build``, for items of nine channels, by an operation that takes three.
+
+        The item is taken as three chunks of three channels, each as the operation would an RGB image, with
+        one draw of parameters for all of them. Splitting and joining are part of the callable. Only for
+        transforms that ``libraries.yaml`` calls chunked; a library without such items need not have it.
         """
 
     def to_numpy(self, output: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ import torch
 
 from augmark.libraries.base import Apply, Params, Registry
 from augmark.libraries.kornia_common import ALWAYS, LEVELS, pair, pinned, real, scaled
+from augmark.libraries.torch_common import fixed
 
 builders = Registry()
 STEPS = ("brightness", "contrast", "saturation", "hue")
@@ -62,6 +63,10 @@ def _gamma(params: Params) -> Apply:
 
 @builders("Grayscale")
 def _grayscale(params: Params) -> Apply:
+    channels = params["channels"]
+    if params["weights"] == "equal":
+        return real(K.RandomGrayscale(torch.full((channels,), 1 / channels), **ALWAYS))
+    fixed(params, weights="luma", channels=3)
     return real(K.RandomGrayscale(**ALWAYS))
 
 

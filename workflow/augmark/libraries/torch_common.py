@@ -16,6 +16,8 @@ import torch
 
 from augmark.libraries.base import Apply, Builder, Params
 
+CHUNK_CHANNELS = 3  # of an item that is worked on in chunks
+
 
 class Reading(Mapping[str, Any]):
     """The neutral parameters of one transform, which remembers the keys that were read."""

@@ -9,6 +9,9 @@ Every output is made contiguous, since crops, grayscale and permutations may be 
 * ``JPEG`` cannot be called without the ``DeprecationWarning`` that torchvision gives since 0.29 (in favour
   of TorchCodec, which needs a system FFmpeg). It is silenced by its message alone, for the process, when
   this module is imported; building the transform gives none.
+* Nine channels: what takes three only is given a list of three ``tv_tensors.Image``, for which a class draws
+  once (of several plain tensors it transforms the first alone). As a batch of three, ``Sharpen`` takes four
+  times as long, because each call then maps memory anew.
 * Randomness is pinned by overriding ``make_params``, the documented hook of v2 transforms: what the library
   then does with the parameters is its own code.
 """
@@ -16,17 +19,18 @@ Every output is made contiguous, since crops, grayscale and permutations may be 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from torchvision import tv_tensors
 from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional
 
-from augmark.libraries import torch_common
+from augmark.libraries import torch_common, torchvision_geometric
 from augmark.libraries.base import Apply, Params, Registry
-from augmark.libraries.torch_common import degenerate, symmetric, without
+from augmark.libraries.torch_common import without
+from augmark.libraries.torchvision_common import pin, real, turns
 
 warnings.filterwarnings(
     "ignore",
@@ -35,181 +39,9 @@ warnings.filterwarnings(
 )
 
 builders = Registry()
+for name, builder in torchvision_geometric.builders.items():
+    builders(name)(builder)
 STEPS = ("brightness", "contrast", "saturation", "hue")
-
-
-def real(transform: Callable[[torch.Tensor], torch.Tensor]) -> Apply:
-    """Return the transform with its output made contiguous."""
-
-    def apply(item: torch.Tensor) -> torch.Tensor:
-        return transform(item).contiguous()
-
-    return apply
-
-
-def pin(transform: v2.Transform, override: Callable[[int, int], dict[str, Any]]) -> v2.Transform:
-    """Replace drawn parameters of a transform by those that ``override(height, width)`` returns."""
-    draw = transform.make_params
-
-    def make_params(flat_inputs: list[torch.Tensor]) -> dict[str, Any]:
-        height, width = flat_inputs[0].shape[-2:]
-        return {**draw(flat_inputs), **override(height, width)}
-
-    transform.make_params = make_params
-    return transform
-
-
-def fill_or_none(level: int) -> int | None:
-    """Return the fill of a warp; None stands for 0.
-
-    Both leave zeros outside. With a number, torchvision also warps a mask and blends by it, which takes up to
-    a third more time and darkens the pixels on the border twice; no other library does that.
-    """
-    return level or None
-
-
-def turns(degrees: list[float]) -> tuple[float, float]:
-    """Turn a range of degrees into a range of fractions of a full turn, as hue is given."""
-    return degrees[0] / 360, degrees[1] / 360
-
-
-# --- size and crop ---------------------------------------------------------------------------------
-
-
-@builders("Resize")
-def _resize(params: Params) -> Apply:
-    size = [params["height_pixels"], params["width_pixels"]]
-    return real(v2.Resize(size, params["interpolation"], antialias=params["antialias"]))
-
-
-@builders("LongestMaxSize")
-def _longest_max_size(params: Params) -> Apply:
-    size = params["max_size_pixels"]
-    return real(v2.Resize(None, params["interpolation"], max_size=size, antialias=params["antialias"]))
-
-
-@builders("SmallestMaxSize")
-def _smallest_max_size(params: Params) -> Apply:
-    return real(v2.Resize(params["max_size_pixels"], params["interpolation"], antialias=params["antialias"]))
-
-
-@builders("CenterCrop224")
-def _center_crop(params: Params) -> Apply:
-    return real(v2.CenterCrop((params["height_pixels"], params["width_pixels"])))
-
-
-@builders("RandomCrop224")
-def _random_crop(params: Params) -> Apply:
-    transform = v2.RandomCrop((params["height_pixels"], params["width_pixels"]))
-    position = params["position_pixels"]
-    if position is not None:
-        pin(transform, lambda height, width: {"top": position[0], "left": position[1]})
-    return real(transform)
-
-
-@builders("RandomResizedCrop")
-def _random_resized_crop(params: Params) -> Apply:
-    return real(
-        v2.RandomResizedCrop(
-            (params["height_pixels"], params["width_pixels"]),
-            scale=tuple(params["area_fraction"]),
-            ratio=tuple(params["aspect_ratio"]),
-            interpolation=params["interpolation"],
-            antialias=params["antialias"],
-        )
-    )
-
-
-@builders("Pad")
-def _pad(params: Params) -> Apply:
-    return real(v2.Pad(params["padding_pixels"], fill=params["fill_level"]))
-
-
-# --- geometry --------------------------------------------------------------------------------------
-
-
-@builders("HorizontalFlip")
-def _horizontal_flip(params: Params) -> Apply:
-    return real(v2.RandomHorizontalFlip(p=1))
-
-
-@builders("VerticalFlip")
-def _vertical_flip(params: Params) -> Apply:
-    return real(v2.RandomVerticalFlip(p=1))
-
-
-@builders("Rotate")
-def _rotate(params: Params) -> Apply:
-    return real(
-        v2.RandomRotation(
-            params["angle_degrees"],
-            interpolation=params["interpolation"],
-            fill=fill_or_none(params["fill_level"]),
-        )
-    )
-
-
-@builders("Affine")
-def _affine(params: Params) -> Apply:
-    low, high = params["angle_degrees"]
-    shift = params["shift_fraction"]
-    bound = abs(shift[0]) if degenerate(shift) else symmetric(shift)
-    transform = v2.RandomAffine(
-        [-high, -low],  # RandomAffine turns clockwise, RandomRotation counter-clockwise
-        translate=(bound, bound),
-        scale=params["scale_factor"],
-        interpolation=params["interpolation"],
-        fill=fill_or_none(params["fill_level"]),
-    )
-    if degenerate(shift):
-        pin(
-            transform,
-            lambda height, width: {"translate": (round(shift[0] * width), round(shift[0] * height))},
-        )
-    return real(transform)
-
-
-@builders("Shear")
-def _shear(params: Params) -> Apply:
-    return real(
-        v2.RandomAffine(
-            0,
-            shear=params["shear_x_degrees"],
-            interpolation=params["interpolation"],
-            fill=fill_or_none(params["fill_level"]),
-        )
-    )
-
-
-@builders("Perspective")
-def _perspective(params: Params) -> Apply:
-    corners = params["corners"]
-    warp = {"interpolation": params["interpolation"], "fill": fill_or_none(params["fill_level"])}
-    transform = v2.RandomPerspective(params["distortion_fraction"], p=1, **warp)
-    if corners is None:
-        return real(transform)
-
-    def apply(item: torch.Tensor) -> torch.Tensor:
-        bottom, right = item.shape[-2] - 1, item.shape[-1] - 1
-        start = [[0, 0], [right, 0], [right, bottom], [0, bottom]]
-        end = [[x * right, y * bottom] for x, y in corners]
-        return functional.perspective(item, start, end, **warp)
-
-    return real(apply)
-
-
-@builders("Elastic")
-def _elastic(params: Params) -> Apply:
-    without(params, "displacement_fraction")
-    # The displacement is alpha / side on a grid whose unit is half a side: half a pixel per unit of alpha.
-    return real(
-        v2.ElasticTransform(
-            alpha=2 * params["alpha_pixels"],
-            sigma=params["sigma_pixels"],
-            interpolation=params["interpolation"],
-            fill=fill_or_none(params["fill_level"]),
-        )
-    )
 
 
 # --- blur and detail -------------------------------------------------------------------------------
@@ -287,6 +119,7 @@ def _gamma(params: Params) -> Apply:
 
 @builders("Grayscale")
 def _grayscale(params: Params) -> Apply:
+    without(params, "weights", "channels")  # always the luma of three
     return real(v2.Grayscale(num_output_channels=3))
 
 
@@ -382,6 +215,21 @@ class TorchvisionAdapter:
             ValueError: A parameter has no effect, or a value that torchvision cannot do.
         """
         return torch_common.build(self.builders[transform], transform, params)
+
+    def build_chunked(self, transform: str, params: Params) -> Apply:
+        """Return uint8 (9, H, W) -> contiguous uint8 (9, H', W') by chunks of three channels, drawn for once.
+
+        Raises:
+            KeyError: torchvision does not offer ``transform``.
+            ValueError: A parameter has no effect, or a value that torchvision cannot do.
+        """
+        image_transform = self.build(transform, params).transform
+
+        def apply(item: torch.Tensor) -> torch.Tensor:
+            images = [tv_tensors.Image(chunk) for chunk in item.split(torch_common.CHUNK_CHANNELS)]
+            return torch.cat(image_transform(images))
+
+        return apply
 
     def to_numpy(self, output: torch.Tensor) -> np.ndarray:
         """Turn an output into H x W x C uint8."""
