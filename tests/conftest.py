@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -96,6 +97,7 @@ def environments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def library_python(environments: Path) -> Callable[[str], Path]:
     """The interpreter of a library's own locked environment."""
 
+    @functools.cache  # what is built is checked on every call, which takes a second
     def build(environment: str) -> Path:
         lock = ROOT / "envs" / f"{environment}.txt"
         return prepare_env(environment, lock, environments) / "bin" / "python"
@@ -136,18 +138,37 @@ def make_fake(project: Project) -> Project:
 
     def libraries(content: dict[str, Any]) -> None:
         controls = {name: about for name, about in content.items() if about["kind"] == "control"}
+        for about in controls.values():
+            about["scenarios"] = {"image-rgb": about["scenarios"]["image-rgb"]}
         fakes = yaml.safe_load((FAKE / "libraries.yaml").read_text(encoding="utf-8"))
         for about in fakes.values():
             about["scenarios"]["image-rgb"]["transforms"] = list(stanzas)
         content.clear()
         content.update(fakes | controls)
 
+    def scenarios(content: dict[str, Any]) -> None:
+        content["scenarios"] = {"image-rgb": {**content["scenarios"]["image-rgb"], "modes": ["micro"]}}
+        content["announced"]["image-9ch"] = "nine channels"
+
+    def tables(content: dict[str, Any]) -> None:
+        content["tables"] = {"image-rgb-micro": content["tables"]["image-rgb-micro"]}
+        content["campaigns"]["paper"]["machines"] = ["c4-standard-16"]
+
+    def machines(content: dict[str, Any]) -> None:
+        del content["g2-standard-16"]["measures"]
+
     def policy(content: dict[str, Any]) -> None:
         content["limits"].update(row_timeout_seconds=6, probe_row_timeout_seconds=6, memory_limit_share=0.02)
+        content["loader"]["timeout_seconds"] = 5
 
     def depth(content: dict[str, Any]) -> None:
         content.update(transforms="all", items={"image": 16}, values=2)
+        content["loader"]["transforms"] = "all"
 
+    (project.root / "config" / "depths" / "pro.yaml").unlink(missing_ok=True)  # sweeps of real libraries
+    project.edit("scenarios.yaml", scenarios)
+    project.edit("tables.yaml", tables)
+    project.edit("machines.yaml", machines)
     project.edit("transforms.yaml", transforms)
     project.edit("libraries.yaml", libraries)
     project.edit("policy.yaml", policy)

@@ -16,7 +16,9 @@ SCENARIOS, MACHINES = "config/scenarios.yaml", "config/machines.yaml"
 DATASETS, TABLES = "config/datasets.yaml", "config/tables.yaml"
 CONFIG, POLICY, LINE = "config/config.yaml", "config/policy.yaml", "--config"
 MIN, MAX = "config/depths/min.yaml", "config/depths/max.yaml"
+PRO = "config/depths/pro.yaml"
 PILLOW = "pillow.scenarios.image-rgb"
+NINE = "torchvision.scenarios.image-9ch"
 
 
 @dataclass(frozen=True)

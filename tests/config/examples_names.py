@@ -6,8 +6,11 @@ from tests.config.example import (
     LIBRARIES,
     MACHINES,
     MIN,
+    NINE,
     PILLOW,
     POLICY,
+    PRO,
+    SCENARIOS,
     TABLES,
     TRANSFORMS,
     example,
@@ -134,6 +137,72 @@ def _(tree):
         value["tables"]["image-rgb-micro"]["mode"] = "macro"
 
 
+@example("unknown-mode", SCENARIOS, "scenarios.image-rgb.modes", "did you mean dataloader-decode?")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        value["scenarios"]["image-rgb"]["modes"].append("dataloader-decod")
+
+
+@example("unknown-mode", MACHINES, "g2-standard-16.measures.modes", "did you mean dataloader-copy?")
+def _(tree):
+    with tree.edit("machines") as value:
+        value["g2-standard-16"]["measures"]["modes"] = ["dataloader-cpoy"]
+
+
+@example("unknown-mode", TRANSFORMS, "Decode.mode", "did you mean decode?")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Decode"]["mode"] = "decodes"
+
+
+@example("unknown-mode", PRO, "sweeps[0].modes", "did you mean micro?")
+def _(tree):
+    with tree.edit("depths/pro") as value:
+        value["sweeps"][0]["modes"] = ["micros"]
+
+
+@example("unknown-library", PRO, "sweeps[0].libraries", "did you mean kornia?")
+def _(tree):
+    with tree.edit("depths/pro") as value:
+        value["sweeps"][0]["libraries"] = ["cornia"]
+
+
+@example("unknown-view", SCENARIOS, "scenarios.image-9ch.views", "did you mean mirrored?")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        value["scenarios"]["image-9ch"]["views"][1] = "mirored"
+
+
+@example("unknown-transform", LIBRARIES, f"{NINE}.chunked", "did you mean Contrast?")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["torchvision"]["scenarios"]["image-9ch"]["chunked"]["Kontrast"] = "takes three channels"
+
+
+@example("unknown-transform", LIBRARIES, f"{NINE}.unsupported", "did you mean MotionBlur?")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["torchvision"]["scenarios"]["image-9ch"]["unsupported"] = {"MotionBlurr": "no directional blur"}
+
+
+@example("unknown-transform", MIN, "loader.transforms.image-9ch", "did you mean Rotate?")
+def _(tree):
+    with tree.edit("depths/min") as value:
+        value["loader"]["transforms"]["image-9ch"] = ["Rotates"]
+
+
+@example("unknown-scenario", MIN, "loader.transforms", "did you mean image-9ch?")
+def _(tree):
+    with tree.edit("depths/min") as value:
+        value["loader"]["transforms"]["images-9ch"] = "all"
+
+
+@example("unknown-scenario", TRANSFORMS, "ChannelShuffle.by_scenario", "did you mean image-9ch?")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["ChannelShuffle"]["by_scenario"]["images-9ch"] = {"pinned": {"order": [1, 0, 2]}}
+
+
 @example("unknown-device", LIBRARIES, f"{PILLOW}.devices", "did you mean cuda?")
 def _(tree):
     with tree.edit("libraries") as value:
@@ -176,7 +245,7 @@ given("unknown-transform", "transforms", "did you mean Elastic?", transforms="El
 given("unknown-scenario", "scenarios", "did you mean image-rgb?", scenarios="image-rgp")
 given("unknown-mode", "modes", "did you mean micro?", modes="mikro")
 given("unknown-device", "devices", "valid: cpu, cuda, mps", devices="tpux")
-given("unknown-depth", "depth", "valid: max, min", depth="deep")
+given("unknown-depth", "depth", "valid: max, min, pro", depth="deep")
 given("unknown-dataset", "images", "did you mean demo?", images="demos")
 given("unknown-campaign", "campaign", "did you mean paper?", campaign="papers")
 given("schema", "refresh", "one of none, blocks", refresh="all")

@@ -5,7 +5,9 @@ from tests.config.example import (
     LIBRARIES,
     MACHINES,
     MIN,
+    NINE,
     PILLOW,
+    PRO,
     SCENARIOS,
     TABLES,
     TRANSFORMS,
@@ -99,8 +101,154 @@ def _(tree):
 @example("exclusion-of-nothing", LIBRARIES, "kornia.exclusions[0].modes", "asked for nothing with decode")
 def _(tree):
     with tree.edit("libraries") as value:
+        value["kornia"]["scenarios"]["image-rgb"]["modes"].remove("decode")
         shear = {"transforms": ["Shear"], "modes": ["micro", "decode"], "reason": "stays on the CPU"}
         value["kornia"]["exclusions"] = [shear]
+
+
+# --- modes, channels, sweeps -----------------------------------------------------------------------------
+
+
+@example("chunked-nothing", LIBRARIES, f"{NINE}.chunked", "MotionBlur is not offered here")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["torchvision"]["scenarios"]["image-9ch"]["chunked"]["MotionBlur"] = "takes three channels"
+
+
+@example("chunked-nothing", LIBRARIES, f"{PILLOW}.chunked", "image-rgb has 3 channels, which are no chunks")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["pillow"]["scenarios"]["image-rgb"]["chunked"] = {"Rotate": "takes three channels"}
+
+
+@example("missing-loader", SCENARIOS, "scenarios.image-9ch", "no batch size and workers")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        del value["scenarios"]["image-9ch"]["loader"]
+
+
+@example("wrong-channels", SCENARIOS, "scenarios.image-9ch.views", "9 channels, but 2 views of three")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        value["scenarios"]["image-9ch"]["views"].pop()
+
+
+@example("wrong-channels", SCENARIOS, "scenarios.image-rgb.views", "9 channels, but 1 views of three")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        value["scenarios"]["image-rgb"]["channels"] = 9
+
+
+@example("duplicate", SCENARIOS, "scenarios.image-9ch.views", "listed twice: mirrored")
+def _(tree):
+    with tree.edit("scenarios") as value:
+        value["scenarios"]["image-9ch"]["views"] = ["as-decoded", "mirrored", "mirrored"]
+
+
+@example(
+    "missing-adapter", LIBRARIES, "kornia.adapter", "no module workflow/augmark/libraries/kornia_recipe.py"
+)
+def _(tree):
+    (tree.root / "workflow/augmark/libraries/kornia_recipe.py").unlink()
+
+
+@example(
+    "missing-adapter", LIBRARIES, "pillow.adapter", "no module workflow/augmark/libraries/pillow_decoder"
+)
+def _(tree):
+    (tree.root / "workflow/augmark/libraries/pillow_decoder.py").unlink()
+
+
+@example("outside-scenario", TRANSFORMS, "Hue.by_scenario.image-9ch", "Hue is not in the transform set")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Hue"]["by_scenario"] = {"image-9ch": {"pinned": {"shift_degrees": [9, 9]}}}
+
+
+@example("pinned-not-param", TRANSFORMS, "ChannelShuffle.by_scenario.image-9ch.pinned", "did you mean order?")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["ChannelShuffle"]["by_scenario"]["image-9ch"] = {"pinned": {"ordr": [2, 0, 1]}}
+
+
+@example("pinned-not-param", TRANSFORMS, "Pad.in_recipe", "did you mean padding_pixels?")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Pad"]["in_recipe"] = {"padding": 4}
+
+
+@example("difference-of-nothing", TRANSFORMS, "Contrast.by_scenario.image-9ch.differences", "does not offer")
+def _(tree):
+    with tree.edit("transforms") as value:
+        value["Contrast"]["by_scenario"]["image-9ch"] = {"differences": {"control-copy": "copies"}}
+
+
+def sweep(tree, **stanza):
+    """Put one sweep in the place of all of depth pro."""
+    with tree.edit("depths/pro") as value:
+        value["sweeps"] = [{"axis": "threads", "values": [2], "modes": ["micro"], **stanza}]
+
+
+@example("sweep", PRO, "sweeps[0].modes", "mode micro has no workers")
+def _(tree):
+    sweep(tree, axis="workers")
+
+
+@example("sweep", PRO, "sweeps[0].modes", "mode dataloader-memory has no threads")
+def _(tree):
+    sweep(tree, modes=["dataloader-memory"])
+
+
+@example("sweep", PRO, "sweeps[0].modes", "mode decode has no threads")
+def _(tree):
+    sweep(tree, modes=["micro", "decode"])
+
+
+@example("sweep", PRO, "sweeps[1]", "threads is swept twice")
+def _(tree):
+    with tree.edit("depths/pro") as value:
+        value["sweeps"] = [{"axis": "threads", "values": [count], "modes": ["micro"]} for count in (2, 4)]
+
+
+@example("sweep", PRO, "sweeps[0].libraries", "no augmark.libraries.kornia_regimes")
+def _(tree):
+    sweep(tree, axis="batched", libraries=["kornia"])
+    (tree.root / "workflow/augmark/libraries/kornia_regimes.py").unlink()
+
+
+@example("sweep", PRO, "sweeps[0].values", "batch_size is no number of processors: up-to-cpus")
+def _(tree):
+    sweep(tree, axis="batch_size", values="up-to-cpus", modes=["dataloader-memory"])
+
+
+@example("sweep", PRO, "sweeps[0].values", "compile cannot be false (valid: true)")
+def _(tree):
+    sweep(tree, axis="compile", values=[True, False], libraries=["kornia"])
+
+
+@example("sweep", PRO, "sweeps[0].values", "compile cannot be 1 (valid: true)")
+def _(tree):
+    sweep(tree, axis="compile", values=[1], libraries=["kornia"])
+
+
+@example("sweep", PRO, "sweeps[0].values", 'policy cannot be "pipeline-best"')
+def _(tree):
+    sweep(tree, axis="policy", values=["pipeline-best"], modes=["dataloader-memory"])
+
+
+@example("out-of-range", PRO, "sweeps[0].values", "batched is at least 2: 1")
+def _(tree):
+    sweep(tree, axis="batched", values=[1, 8], libraries=["kornia"])
+
+
+@example("out-of-range", PRO, "sweeps[0].values", "threads is at least 1: True")
+def _(tree):
+    sweep(tree, values=[True])
+
+
+@example("duplicate", PRO, "sweeps[0].values", "listed twice: 2")
+def _(tree):
+    sweep(tree, values=[2, 2])
 
 
 # --- the tree on disk ------------------------------------------------------------------------------------

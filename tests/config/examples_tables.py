@@ -43,6 +43,24 @@ def _(tree):
         value["items"]["image"] = -1
 
 
+@example("out-of-range", MIN, "loader.items", "at least 1: 0")
+def _(tree):
+    with tree.edit("depths/min") as value:
+        value["loader"]["items"] = 0
+
+
+@example("out-of-range", MIN, "loader.batch_size", "at least 1: 0")
+def _(tree):
+    with tree.edit("depths/min") as value:
+        value["loader"]["batch_size"] = 0
+
+
+@example("out-of-range", MIN, "loader.workers", "at least 0: -1")
+def _(tree):
+    with tree.edit("depths/min") as value:
+        value["loader"]["workers"] = -1
+
+
 @example("out-of-range", POLICY, "threads", "at least 1: 0")
 def _(tree):
     with tree.edit("policy") as value:
@@ -66,9 +84,13 @@ given("out-of-range", "items", "257, but demo has 256", items="257")
 given("out-of-range", "threads", "at least 1: -2", threads="-2")
 given("out-of-range", "threads", "17, but c4-standard-16 has 16", threads=17, campaign="paper")
 given("selects-nothing", "libraries transforms", "Elastic: ", libraries="pillow", transforms="Elastic")
+given("selects-nothing", "modes transforms", "nothing is left", modes="decode", transforms="Rotate")
+given("selects-nothing", "modes", "nothing is left", modes="dataloader-copy")
+given("selects-nothing", "scenarios libraries", "nothing is left", scenarios="image-9ch", libraries="pillow")
 given("selects-nothing", "devices", "devices=mps in the campaign demo", devices="mps")
-given("no-effect", "workers", "no selected mode has batches", workers=4)
-given("no-effect", "batch_size", "no selected mode has batches", batch_size="32")
+given("no-effect", "workers", "no selected mode has batches", workers=4, modes="micro,decode")
+given("no-effect", "batch_size", "no selected mode has batches", batch_size="32", modes="micro")
+given("no-effect", "threads", "no selected mode takes threads", threads=2, modes="dataloader-memory")
 given("no-effect", "clips", "no selected scenario", clips="demo")
 
 

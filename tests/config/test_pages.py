@@ -61,11 +61,56 @@ def test_stale_page_is_named(tree):
 
 
 def test_every_transform_of_the_set_has_its_line():
-    """58 lines, with who offers each; a gap is a dash."""
-    text = pages.transform_sets(load(ROOT))
-    assert text.count("\n| ") == 58 + 2
-    line = next(line for line in text.splitlines() if line.startswith("| Transpose "))
+    """58 lines and 42, with who offers each; a gap is a dash."""
+    rgb, nine, alone = pages.transform_sets(load(ROOT)).split("### ")[1:]
+    assert rgb.count("\n| ") == 58 + 2
+    assert nine.count("\n| ") == 42 + 2
+    line = next(line for line in rgb.splitlines() if line.startswith("| Transpose "))
     assert line.endswith("| none | yes | – | – | yes |")
+    assert "| `decode` | Decode | Decodes a JPEG file" in alone
+
+
+def test_nine_channels_say_where_they_are_chunks():
+    """Three libraries; a row of torchvision in chunks, one that takes nine, one that it lacks."""
+    nine = pages.transform_sets(load(ROOT)).split("### ")[2]
+    assert "Offered: AlbumentationsX 42, torchvision 28, Kornia 42." in nine
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in nine.splitlines()}
+    assert lines["transform"].endswith("| AlbumentationsX | torchvision | Kornia |")
+    assert lines["Brightness"].endswith("| yes | in chunks | yes |")
+    assert lines["Rotate"].endswith("| yes | yes | yes |")
+    assert lines["MotionBlur"].endswith("| yes | – | yes |")
+    assert "`weights` equal, `channels` 9" in lines["Grayscale"]  # its own in this scenario
+
+
+def test_what_a_library_is_not_asked_for_is_listed(tree):
+    """Whole scenarios, and single modes of one."""
+    assert "| Pillow | `image-9ch` | all |" in pages.not_asked(load(ROOT))
+    with tree.edit("libraries") as libraries:
+        libraries["kornia"]["scenarios"]["image-rgb"]["modes"].remove("decode")
+    assert "| Kornia | `image-rgb` | `decode` |" in pages.not_asked(load(tree.root))
+
+
+def test_reasons_of_one_scenario_stand_in_its_lines(tree):
+    """A gap, a difference and a chunk that hold for nine channels alone say so."""
+    with tree.edit("libraries") as libraries:
+        offer = libraries["kornia"]["scenarios"]["image-9ch"]
+        offer["transforms"].remove("Rotate")
+        offer["unsupported"] = {"Rotate": "turns three channels"}
+    settings = load(tree.root)
+    assert "| Kornia | `image-9ch` | Rotate | turns three channels |" in pages.gaps(settings)
+    assert "| torchvision | `image-rgb`, `image-9ch` | RandomJigsaw | no operation" in pages.gaps(settings)
+    assert "| Contrast | `image-9ch` | Kornia | one mean of all nine" in pages.differences(settings)
+    assert "| Rain | all | Kornia | sets the pixels" in pages.differences(settings)
+    assert "| torchvision | `image-9ch` | Sharpen | adjust_sharpness takes" in pages.chunked(settings)
+
+
+def test_depths_show_their_loaders_and_sweeps():
+    """What is null is the scenario's; a sweep stands with its values, libraries and modes."""
+    text = pages.depth_list(load(ROOT))
+    assert "| `max` | all | 10000 | the scenario's | the scenario's | 3 |" in text
+    assert "| `min` | image-rgb: 3; image-9ch: 3 | 48 | 8 | 2 | 2 |" in text
+    assert "| `pro` | compile | true | `kornia`, `torchvision` | `micro` |" in text
+    assert "| `pro` | threads | up-to-cpus | all | `micro` |" in text
 
 
 def test_section_is_replaced_and_nothing_else():

@@ -16,6 +16,20 @@ from augmark.config.problems import ConfigErrors, Problem
 ROOT = Path(__file__).parents[2]
 
 
+def _modules(stanza: dict[str, Any]) -> dict[str, str]:
+    """Module -> what it exports, of all that a library's modes and the shipped sweeps want."""
+    adapter = stanza["adapter"]
+    modes = {mode for offer in stanza["scenarios"].values() for mode in offer["modes"]}
+    found = {adapter: "adapter"}
+    if "decode" in modes:
+        found[f"{adapter}_decoder"] = "decoder"
+    if any(mode.startswith("dataloader-") for mode in modes):
+        found[f"{adapter}_recipe"] = "recipe"
+    if stanza["kind"] == "library":
+        found[f"{adapter}_regimes"] = "variant"
+    return found
+
+
 class Tree:
     """A project's root with the shipped config/ and empty files where environments and adapters would be."""
 
@@ -27,7 +41,8 @@ class Tree:
         for stanza in libraries.values():
             for suffix in (".in", ".txt", ".yaml"):
                 self.write(f"envs/{stanza['environment']}{suffix}", "")
-            self.write(f"workflow/augmark/libraries/{stanza['adapter']}.py", "adapter = None\n")
+            for module, exports in _modules(stanza).items():
+                self.write(f"workflow/augmark/libraries/{module}.py", f"{exports} = None\n")
 
     def write(self, path: str, text: str) -> None:
         target = self.root / path

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from augmark import codehash
+from augmark.modes import MODES
 
 
 @pytest.fixture
@@ -53,9 +54,19 @@ def test_a_missing_module_is_an_error(package):
         codehash.code_digest("augmark.nowhere")
 
 
-def test_the_worker_covers_its_timer_and_each_adapter_its_own_module():
-    """The real closure holds what is inside or around the timer, and not the tables."""
-    worker = set(codehash.closure(codehash.MEASURING))
-    assert {"augmark.worker.timing", "augmark.worker.rows", "augmark.data.itemfile"} <= worker
-    assert not {name for name in worker if name.startswith("augmark.analysis")}
-    assert codehash.row_code_digest("pillow") != codehash.row_code_digest("kornia")
+def test_a_mode_covers_its_timer_and_each_adapter_its_own_module():
+    """The real closure of a mode holds what is inside or around its timer, and not the tables."""
+    micro = set(codehash.closure(MODES["micro"].runner))
+    assert {"augmark.worker.timing", "augmark.worker.rows", "augmark.data.itemfile"} <= micro
+    assert not any(name.startswith("augmark.analysis") for name in micro)
+    assert codehash.row_code_digest("pillow", "micro") != codehash.row_code_digest("kornia", "micro")
+
+
+def test_a_mode_is_no_part_of_anothers_code():
+    """An edit of the DataLoader's side stales no row of a transform alone."""
+    for module in (codehash.MEASURING, MODES["micro"].runner, "augmark.libraries.pillow"):
+        assert not {"augmark.worker.loader", "augmark.libraries.pillow_recipe"} & set(
+            codehash.closure(module)
+        )
+    loader = set(codehash.closure(MODES["dataloader-memory"].runner))
+    assert {"augmark.worker.loader", "augmark.worker.pipeline"} <= loader

@@ -1,34 +1,23 @@
-"""The plan: which cells there are, in which order, and what each depends on."""
+"""The plan of one mode (the transform alone): which cells there are, in which order, what each depends on."""
 
 import copy
 import dataclasses
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from augmark.config.load import load
-from augmark.plan import Sources, make_plan
+from augmark.plan import make_plan
+from tests.core import kit
+from tests.core.kit import LIBRARIES, MICRO, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-PLAIN = load(ROOT, {})
+PLAIN = load(ROOT, MICRO)
 
 
-def sources(chosen=PLAIN, **changed):
-    stanzas = chosen.libraries.values()
-    known = {
-        "machine": "local-0000",
-        "machine_kind": "local",
-        "python": "cpython-3.11",
-        "datasets": {"images": {"name": "demo", "kind": "demo", "source": "demo", "digest": "d" * 64}},
-        "locks": {stanza["environment"]: stanza["environment"] for stanza in stanzas},
-        "adapter_code": {stanza["adapter"]: stanza["adapter"] for stanza in stanzas},
-        "audit_code": "audit",
-        "items_code": "items",
-    }
-    return Sources(**{**known, **changed})
+def sources(**changed):
+    return kit.sources(PLAIN, **changed)
 
 
 def cell_keys(plan):
@@ -45,13 +34,13 @@ def rows(plan, library):
 def test_every_library_and_control_has_a_cell_per_repeat():
     """Demo at depth min: four libraries and two controls, two repeats."""
     libraries = {c["library"] for c in make_plan(PLAIN, sources()).cells()}
-    assert {"albumentationsx", "torchvision", "kornia", "pillow", "control-copy", "control-slow"} == libraries
+    assert {*LIBRARIES, "control-copy", "control-slow"} == libraries
     assert 12 == len(make_plan(PLAIN, sources()).cells())
 
 
 def test_depth_max_plans_all_58_rows_for_every_library():
     """What a library lacks is a row too, with its reason."""
-    plan = make_plan(load(ROOT, {"depth": "max"}), sources())
+    plan = make_plan(load(ROOT, {**MICRO, "depth": "max"}), sources())
     for library, offered in [("albumentationsx", 58), ("torchvision", 34), ("kornia", 54), ("pillow", 33)]:
         planned = plan.definition("image-rgb", "micro", library, "cpu")["rows"]
         assert 58 == len(planned)
@@ -61,7 +50,7 @@ def test_depth_max_plans_all_58_rows_for_every_library():
 
 def test_blocks_are_interleaved_and_their_order_differs_between_repeats():
     """Repeat 0 of every library, then repeat 1; inside a block an order of its own."""
-    cells = make_plan(load(ROOT, {"repeats": 6}), sources()).cells()
+    cells = make_plan(load(ROOT, {**MICRO, "repeats": 6}), sources()).cells()
     assert [repeat for repeat in range(6) for _ in range(6)] == [c["repeat"] for c in cells]
     orders = {tuple(c["library"] for c in cells[start : start + 6]) for start in range(0, 36, 6)}
     assert len(orders) > 1
@@ -70,13 +59,13 @@ def test_blocks_are_interleaved_and_their_order_differs_between_repeats():
 
 def test_the_plan_is_a_function_of_its_input():
     """The same input gives the same plan, to the digest."""
-    assert make_plan(PLAIN, sources()).digest == make_plan(load(ROOT, {}), sources()).digest
+    assert make_plan(PLAIN, sources()).digest == make_plan(load(ROOT, MICRO), sources()).digest
 
 
 def test_more_repeats_only_add_cells():
     """What was measured for three repeats serves for five."""
-    few = cell_keys(make_plan(load(ROOT, {"repeats": 3}), sources()))
-    many = cell_keys(make_plan(load(ROOT, {"repeats": 5}), sources()))
+    few = cell_keys(make_plan(load(ROOT, {**MICRO, "repeats": 3}), sources()))
+    many = cell_keys(make_plan(load(ROOT, {**MICRO, "repeats": 5}), sources()))
     assert few.items() <= many.items()
 
 
@@ -111,7 +100,7 @@ def test_a_changed_parameter_stales_one_transforms_rows():
     transforms["Rotate"]["params"]["angle_degrees"] = [-10, 10]
     before = make_plan(PLAIN, sources())
     after = make_plan(dataclasses.replace(PLAIN, transforms=transforms), sources())
-    for library in ("albumentationsx", "torchvision", "kornia", "pillow"):
+    for library in LIBRARIES:
         moved = {
             name for name, digest in rows(after, library).items() if rows(before, library)[name] != digest
         }
@@ -147,23 +136,20 @@ def test_other_items_or_another_python_are_other_rows_for_every_library(changed)
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(["albumentationsx", "torchvision", "kornia", "pillow"]), min_size=1, unique=True
-    ),
-    st.integers(1, 4),
-)
+@given(st.lists(st.sampled_from(LIBRARIES), min_size=1, unique=True), st.integers(1, 4))
 def test_narrowing_only_takes_away(libraries, repeats):
     """A narrower selection has the same cells, fewer of them, and always the controls."""
-    wide = cell_keys(make_plan(load(ROOT, {"repeats": 4}), sources()))
-    narrow = cell_keys(make_plan(load(ROOT, {"libraries": libraries, "repeats": repeats}), sources()))
+    wide = cell_keys(make_plan(load(ROOT, {**MICRO, "repeats": 4}), sources()))
+    narrow = cell_keys(
+        make_plan(load(ROOT, {**MICRO, "libraries": libraries, "repeats": repeats}), sources())
+    )
     assert narrow.items() <= wide.items()
     assert {*libraries, "control-copy", "control-slow"} == {key[2] for key in narrow}
 
 
 def test_a_large_plan_is_made_quickly_enough_to_be_asked_often():
     """2,000 cells in well under the 20 s that a dry run may take (a bound, not a speed)."""
-    large = load(ROOT, {"depth": "max", "repeats": 334})
+    large = load(ROOT, {**MICRO, "depth": "max", "repeats": 334})
     begun = time.process_time()
     assert 2004 == len(make_plan(large, sources()).cells())
     assert time.process_time() - begun < 10

@@ -13,7 +13,8 @@ from augmark.errors import AugmarkError
 
 def make(**row):
     """A whole record of one row."""
-    base = record.blank_row("Blur", "0" * 10, "s1")
+    planned = {"transform": "Blur", "condition": "plain", "digest": "0" * 10, "chunked": None}
+    base = record.blank_row(planned, "s1")
     base.update({"status": "ok", "values": [1e-3, 2e-3], **row})
     content = dict.fromkeys(record.RECORD_FIELDS)
     cell = {"machine": "m", "scenario": "s", "mode": "micro", "library": "l", "device": "cpu", "repeat": 0}

@@ -10,7 +10,8 @@ from tests.worker.kit import Jobs
 def real(tmp_path_factory) -> Jobs:
     """The real libraries, two transforms that each offers, eight items. To be left as it is."""
     project = copy_project(tmp_path_factory.mktemp("real") / "project")
-    return Jobs(project, ("transforms=HorizontalFlip,Rotate", "items=8")).prepare()
+    keys = ("scenarios=image-rgb", "modes=micro", "transforms=HorizontalFlip,Rotate", "items=8")
+    return Jobs(project, keys).prepare()
 
 
 @pytest.fixture(scope="session")

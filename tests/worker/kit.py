@@ -41,10 +41,12 @@ class Jobs:
     Attributes:
         project: The copy of the project.
         words: The keys that its plan is made with.
+        mode: Of the cells that are run.
     """
 
     project: Project
     words: tuple[str, ...]
+    mode: str = "micro"
 
     def prepare(self) -> Jobs:
         """Make the items, and the plan with them."""
@@ -69,7 +71,7 @@ class Jobs:
 
     def out(self, kind: str, library: str, repeat: int = 0) -> Path:
         """Where a job's result belongs."""
-        where, plan = ("image-rgb", "micro", library, "cpu"), self.plan
+        where, plan = ("image-rgb", self.mode, library, "cpu"), self.plan
         if kind == "probe":
             return plan.probe_path(*where)
         digest = plan.definition(*where)["digest"]
@@ -79,7 +81,12 @@ class Jobs:
         """The command line of a rule."""
         return [
             *(str(python), "-I", f"scripts/{kind}.py", "--plan", str(self.plan_path), "--session", "a-test"),
-            *("--cell", f"image-rgb/micro/{library}/cpu", "--out", str(self.out(kind, library, repeat))),
+            *(
+                "--cell",
+                f"image-rgb/{self.mode}/{library}/cpu",
+                "--out",
+                str(self.out(kind, library, repeat)),
+            ),
             *(("--repeat", str(repeat)) if kind == "measure" else ()),
             *words,
         ]

@@ -3,6 +3,7 @@
 import random
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augmark.data.itemfile import open_items
-from augmark.libraries.base import Registry
-from augmark.worker import child, contract, rows
+from augmark.libraries.base import Registry, Unsupported
+from augmark.worker import contract, micro, rows, status
 from tests.worker.kit import write_items
 
 JOB = {
@@ -22,6 +23,8 @@ JOB = {
     "slow_floor_seconds_per_item": 0.05,
     "failure_calls": 10,
     "sample_items": 2,
+    "probe_items": 4,
+    "mode": "micro",
 }
 PROMISED = {"shape": "same", "dtype": "native"}
 builds = Registry()
@@ -102,6 +105,11 @@ def _warns(params):
     return _invert(params)
 
 
+@builds("Refuses")
+def _refuses(params):
+    raise Unsupported("the same work cannot be done so")
+
+
 @builds("Identity")
 def _identity(params):
     return lambda adapter, item: item.copy()
@@ -121,6 +129,7 @@ def _forgets(params):
 
 def row(transform, **more):
     base = {"params": {}, "output": PROMISED, "random": False, "control": False, "pinned": None}
+    base |= {"condition": "plain", "setting": {}, "chunked": None}
     told = {"loops": 4, "shape": "6x4x3", "dtype": "uint8", "probed": "ok", "probe_reason": None, "seed": 7}
     return {"transform": transform, **base, **told, **more}
 
@@ -131,11 +140,12 @@ def natives():
 
 
 def measure(adapter, told, natives, beats=None):
-    return rows.measure_row(adapter, told, natives, JOB, lambda: (beats or []).append(1))
+    subject = micro.Subject(adapter, natives, natives)
+    return rows.measure_row(subject, told, JOB, lambda: (beats or []).append(1))
 
 
 def probe(told, natives, **job):
-    return rows.probe_row(Tiny(), told, natives, natives, {**JOB, **job})
+    return rows.probe_row(micro.Subject(Tiny(), natives, natives), told, {**JOB, **job}, lambda: None)
 
 
 def test_a_row_has_its_values_loops_and_items(natives):
@@ -167,6 +177,7 @@ def test_the_first_call_is_in_no_value(natives):
     result = measure(Tiny(), row("Cold", loops=1), natives)
     assert all(0.001 <= value < 0.05 for value in result["values"])
     assert result["warmups"][0] >= 0.2
+    assert result["first_call_seconds"] is None
     assert "ok" == probe(row("Cold"), natives)["status"]
 
 
@@ -193,11 +204,12 @@ def test_draws_are_seeded_by_the_row(natives):
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "words"),
+    ("told", "expected", "words"),
     [
         (row("Warns"), "failed", "raised while it was built or checked: UserWarning: argument 'sigma'"),
         (row("Missing"), "failed", "raised while it was built or checked: KeyError: 'Missing'"),
         (row("Raises", params={"every": 1}), "failed", "raised in 10 of 10 calls: ValueError: this call"),
+        (row("Refuses"), "unsupported", "the same work cannot be done so"),
         (row("Identity"), "invalid", "no-op"),
         (row("Identity", random=True), "invalid", "no-op"),
         (row("Invert", random=True), "invalid", "not random: 8 seeds gave the same output"),
@@ -210,17 +222,17 @@ def test_draws_are_seeded_by_the_row(natives):
         (row("BlackToo", random=True), "ok", ""),
     ],
 )
-def test_a_probe_says_what_it_saw(natives, told, status, words):
+def test_a_probe_says_what_it_saw(natives, told, expected, words):
     """Each way to break the contract is its status, with a reason."""
-    result = rows.guarded(lambda: probe(told, natives))
-    assert status == result["status"], result["reason"]
+    result = status.guarded(lambda: probe(told, natives))
+    assert expected == result["status"], result["reason"]
     assert words in (result["reason"] or "")
 
 
 def test_a_call_that_raises_while_it_is_measured_is_a_failure(natives):
     """One bad call in seven: how many of how many, with type and message."""
     told = row("Raises", params={"every": 7})
-    result = rows.guarded(lambda: measure(Tiny(), told, natives))
+    result = status.guarded(lambda: measure(Tiny(), told, natives))
     assert "failed" == result["status"]
     assert result["reason"].startswith("raised in 1 of ")
     assert result["reason"].endswith("calls: ValueError: this call")
@@ -231,30 +243,42 @@ def test_pinned_samples_are_kept(natives, tmp_path):
     told = row("Shift", random=True, pinned={"shift_levels": [5, 5]})
     assert "Shift.npz" == probe(told, natives, samples_dir=str(tmp_path))["sample"]
     with np.load(tmp_path / "Shift.npz") as kept:
-        assert ["item0", "item1"] == sorted(kept)
+        assert ["item0", "item1"] == sorted(name for name in kept if name.startswith("item"))
         assert contract.same(natives[0] + np.uint8(5), kept["item0"])
-    assert probe(row("Shift", random=True), natives, samples_dir=str(tmp_path))["sample"] is None
+        assert contract.same(natives[1] + np.uint8(5), kept["item1"])
+    assert "Shift.npz" == probe(row("Shift", random=True), natives, samples_dir=str(tmp_path))["sample"]
+    with np.load(tmp_path / "Shift.npz") as kept:
+        assert [] == [name for name in kept if name.startswith("item")]
+
+
+def test_only_plain_rows_keep_samples(natives, tmp_path):
+    """What another setting gives is compared with nobody; nor is the picture that a decoder gives."""
+    for other in ({"condition": "threads-2", "setting": {"threads": 2}}, {"condition": "compiled"}):
+        told = row("Invert", pinned={}, **other)
+        assert probe(told, natives, samples_dir=str(tmp_path))["sample"] is None
+    assert [] == list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "words"),
+    ("error", "expected", "words"),
     [
+        (Unsupported("it is per batch"), "unsupported", "it is per batch"),
         (contract.Invalid("no-op"), "invalid", "no-op"),
-        (rows.Raised("raised in 1 of 2 calls"), "failed", "raised in 1 of 2 calls"),
+        (status.Raised("raised in 1 of 2 calls"), "failed", "raised in 1 of 2 calls"),
         (MemoryError(), "oom", "MemoryError"),
         (SystemExit(3), "failed", "SystemExit: 3"),
         (ValueError("two\n  lines"), "failed", "ValueError: two lines"),
         (RuntimeError("x" * 1000), "failed", "RuntimeError: " + "x" * 300),
     ],
 )
-def test_what_is_raised_becomes_a_status(error, status, words):
+def test_what_is_raised_becomes_a_status(error, expected, words):
     """Also what is no Exception: a library may call sys.exit."""
 
     def work():
         raise error
 
-    result = rows.guarded(work)
-    assert status == result["status"]
+    result = status.guarded(work)
+    assert expected == result["status"]
     assert result["reason"].endswith(words)
 
 
@@ -265,7 +289,7 @@ def test_an_interrupt_is_no_failure_of_a_row():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rows.guarded(work)
+        status.guarded(work)
 
 
 @given(every=st.integers(1, 20), calls=st.integers(1, 60))
@@ -277,7 +301,7 @@ def test_failures_are_counted(every, calls):
         if next(made) % every == 0:
             raise ValueError("this call")
 
-    raised = rows.count_failures(apply, ["a", "b"], calls, KeyError("the first"))
+    raised = status.count_failures(apply, ["a", "b"], calls, KeyError("the first"))
     k, n = (calls // every, calls) if calls >= every else (1, calls + 1)
     assert f"raised in {k} of {n} calls: KeyError: 'the first'" == str(raised)
 
@@ -289,16 +313,124 @@ def test_failures_are_counted(every, calls):
 def test_items_that_do_not_fit_are_left_out(tmp_path, limit_bytes, fitting):
     """The first that fit, in their native form; one always stays."""
     stored = open_items(write_items(tmp_path, 4, (6, 4, 3)))
-    items = child.items_that_fit(stored, 4, Tiny(), limit_bytes)
+    items = micro.items_that_fit(stored, 4, "uint8", limit_bytes)
     assert fitting == len(items)
     assert all(contract.same(stored[index], item) for index, item in enumerate(items))
-    assert 2 == len(child.items_that_fit(stored, 2, Tiny(), 10**9))
+    assert 2 == len(micro.items_that_fit(stored, 2, "uint8", 10**9))
 
 
 def test_a_wide_native_form_fits_less(tmp_path):
     """Four bytes a value take four times the room."""
     stored = open_items(write_items(tmp_path, 4, (6, 4, 3)))
-    wide = Tiny()
-    wide.dtype = "float32"
-    assert 1 == len(child.items_that_fit(stored, 4, wide, 72 * 7))
-    assert 2 == len(child.items_that_fit(stored, 4, wide, 72 * 8))
+    assert 1 == len(micro.items_that_fit(stored, 4, "float32", 72 * 7))
+    assert 2 == len(micro.items_that_fit(stored, 4, "float32", 72 * 8))
+
+
+# --- batches, and decoding ---------------------------------------------------------------------------
+
+
+class Batches(Tiny):
+    """Two items a call: natives are (2, H, W, C)."""
+
+    def build(self, transform, params):
+        made = super().build(transform, params)
+
+        def apply(batch):
+            time.sleep(0.04)
+            return np.stack([made(item) for item in batch])
+
+        return apply
+
+    def to_numpy(self, output):
+        return output[0]
+
+
+def test_a_batch_counts_for_its_items(natives):
+    """Seconds are per item, not per call, and so is the number of items; a slow row takes fewer batches."""
+    batches = [np.stack(natives[:2]), np.stack(natives[2:])]
+    subject = micro.Subject(Batches(), batches, [natives[0], natives[2]], group=2)
+    told = row("Invert", condition="batched-2", setting={"batched": 2}, loops=1)
+    seen = rows.probe_row(subject, told, JOB, lambda: None)
+    assert ("ok", "6x4x3") == (seen["status"], seen["shape"])
+    assert 0.02 <= seen["warm_seconds_per_item"] < 0.04  # one call of 0.04 s has two items
+    result = rows.measure_row(subject, told, JOB, lambda: None)
+    assert 4 == result["items"]
+    assert all(0.02 <= value < 0.04 for value in result["values"])
+    assert pytest.approx(sum(result["values"]) * 4) == result["timed_seconds"]
+    slow = rows.measure_row(subject, {**told, "probed": "slow", "probe_reason": "why"}, JOB, lambda: None)
+    assert ("slow", 2, 1) == (slow["status"], slow["items"], len(slow["values"]))
+
+
+class Compiled(Tiny):
+    """Is got ready before its first timed call, by one that takes long."""
+
+    def prepare(self, apply, natives):
+        begun = time.perf_counter()
+        time.sleep(0.3)
+        apply(natives[0])
+        return SimpleNamespace(first_call_seconds=time.perf_counter() - begun, flags=["graph-breaks"])
+
+
+def test_what_gets_a_setting_ready_is_in_no_value(natives):
+    """Compilation stands apart, with what was seen of it; a row is not slow for its sake."""
+    told = row("Invert", condition="compiled", setting={"compile": True})
+    subject = micro.Subject(Compiled(), natives, natives)
+    assert "ok" == rows.probe_row(subject, told, JOB, lambda: None)["status"]
+    result = rows.measure_row(subject, told, JOB, lambda: None)
+    assert result["first_call_seconds"] >= 0.3
+    assert ["graph-breaks"] == result["flags"]
+    assert all(value < 0.05 for value in [*result["values"], *result["warmups"]])
+
+
+def test_a_setting_that_turns_out_to_do_other_work_is_unsupported(natives):
+    """Said while it was got ready, it is no failure."""
+
+    class Refuses(Tiny):
+        def prepare(self, apply, natives):
+            raise Unsupported("it compiles nothing")
+
+    subject = micro.Subject(Refuses(), natives, natives)
+    for work in (rows.probe_row, rows.measure_row):
+        result = status.guarded(lambda work=work: work(subject, row("Invert"), JOB, lambda: None))
+        assert ("unsupported", "it compiles nothing") == (result["status"], result["reason"])
+
+
+class Decoder(Tiny):
+    """Its natives are the raw bytes of an image of 6 x 4; ``wrong_by`` levels make it another picture."""
+
+    def __init__(self, wrong_by=0):
+        super().__init__()
+        self.wrong_by = np.uint8(wrong_by)
+
+    def build(self, transform, params):
+        return lambda data: np.frombuffer(data, np.uint8).reshape(6, 4, 3) + self.wrong_by
+
+
+@pytest.mark.parametrize(
+    ("wrong_by", "expected", "words"),
+    [
+        (0, "ok", ""),
+        (2, "ok", ""),
+        (3, "invalid", "decodes to another picture: 3.0 levels from Pillow's in the mean"),
+    ],
+)
+def test_a_decoder_gives_the_item_s_own_picture(natives, wrong_by, expected, words):
+    """Held against the item, which Pillow has decoded: rounding is let pass, another picture is not."""
+    subject = micro.Subject(Decoder(wrong_by), [item.tobytes() for item in natives], natives)
+    job = {**JOB, "mode": "decode", "tolerance_mean_levels": 2.0}
+    result = status.guarded(lambda: rows.probe_row(subject, row("Decode"), job, lambda: None))
+    assert expected == result["status"], result["reason"]
+    assert words in (result["reason"] or "")
+
+
+def test_a_decoder_that_turns_the_picture_is_invalid(natives):
+    """Its size is part of the contract."""
+
+    class Turned(Decoder):
+        def build(self, transform, params):
+            return lambda data: np.frombuffer(data, np.uint8).reshape(6, 4, 3).transpose(1, 0, 2)
+
+    subject = micro.Subject(Turned(), [item.tobytes() for item in natives], natives)
+    job = {**JOB, "mode": "decode", "tolerance_mean_levels": 2.0}
+    result = status.guarded(lambda: rows.probe_row(subject, row("Decode"), job, lambda: None))
+    assert ("invalid", "shape 4x6x3, expected 6x4x3") == (result["status"], result["reason"])

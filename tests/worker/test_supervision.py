@@ -40,7 +40,7 @@ def broken(jobs):
         root / "workflow" / "augmark" / "libraries" / "fake.py",
         root / "envs" / "control.txt",
         jobs.plan_path,
-        *jobs.project.results.glob("items/*/*"),
+        *(path for path in jobs.project.results.glob("items/**/*") if path.is_file()),
     ]
 
 
@@ -231,7 +231,7 @@ def other_items(path):
 )
 def test_items_that_are_not_whole_are_refused(planned, python, name, harm, words):
     """The message has the place, what is wrong, and the remedy."""
-    path = planned.plan.items_index("image-rgb").with_name(name)
+    path = planned.plan.items_index("image-rgb", "micro").with_name(name)
     harm(path)
     done = planned.run(python, "probe", "fake")
     assert 1 == done.returncode

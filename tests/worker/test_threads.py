@@ -23,7 +23,7 @@ def read_back(python, imports, asked):
     """What a process of an environment says of its own pools."""
     done = subprocess.run(
         [python, "-I", "-c", READ_BACK.format(workflow=str(ROOT / "workflow"), imports=imports)],
-        env={**os.environ, **threads.environment(asked)},
+        env=threads.environment(os.environ, asked),
         capture_output=True,
         text=True,
         check=True,
@@ -33,10 +33,20 @@ def read_back(python, imports, asked):
 
 def test_every_pool_gets_its_variable_and_nothing_calls_home():
     """The variables are words; telemetry and update checks are off."""
-    asked = threads.environment(3)
+    asked = threads.environment({"OMP_NUM_THREADS": "7", "HOME": "/home/me"}, 3)
+    assert "/home/me" == asked["HOME"]
     assert {"3"} == {asked[name] for name in threads.POOL_VARIABLES}
     assert {"1"} == {asked[name] for name in threads.QUIET}
     assert all(isinstance(value, str) for value in asked.values())
+
+
+def test_without_a_count_pools_are_the_libraries_own():
+    """What the user's shell says of pools does not reach the process, and nothing else is said of them."""
+    shell = dict.fromkeys(threads.POOL_VARIABLES, "7") | {"HOME": "/home/me"}
+    given = threads.environment(shell, None)
+    assert set() == set(threads.POOL_VARIABLES) & given.keys()
+    assert "/home/me" == given["HOME"]
+    assert {"1"} == {given[name] for name in threads.QUIET}
 
 
 @pytest.mark.parametrize("asked", [1, 2])
@@ -73,7 +83,7 @@ def test_the_allocator_keeps_what_it_was_given(library_python):
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)\n"
     )
     command = [str(library_python("control")), "-I", "-c", code]
-    env = {**os.environ, **threads.environment(1)}
+    env = threads.environment(os.environ, 1)
     faults = int(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout)
     # One round touches 18 MiB: 4,608 pages of 4 KiB. Fifty rounds must not fault even one round's.
     assert faults < 18 * 256

@@ -15,6 +15,8 @@ from augmark.errors import AugmarkError
 from augmark.estimate import cell_estimate, duration
 from augmark.plan import Plan
 
+SHOWN_LEFT_OUT = 3  # records of an earlier schema are many, and all alike
+
 
 def project_root() -> Path:
     """The checkout that the command was installed from, or the one that it is called in.
@@ -91,21 +93,50 @@ def _counted(counts: Counter[str]) -> str:
 
 def coverage_command(plan: Plan, args: argparse.Namespace) -> int:
     """Print planned rows against records; 1 where a planned row has none."""
-    from augmark.analysis.coverage import cover, render
+    from augmark.analysis.coverage import render
+
+    coverage = _covered(plan)
+    print(render(coverage, grid=not args.short))
+    return coverage.exit_status
+
+
+def matrix_command(plan: Plan, args: argparse.Namespace) -> int:
+    """Print rows planned and of each status per scenario, mode, library and device; 0."""
+    from augmark.analysis import matrix
+    from augmark.config.load import load
+    from augmark.config.select import chosen
+
+    settings, lines = load(Path.cwd(), plan.content["overrides"]), matrix.matrix(_covered(plan))
+    selected = {
+        key: {name: stanzas[name] for name in chosen(settings.config[key], stanzas)}
+        for key, stanzas in (("scenarios", settings.scenarios), ("libraries", settings.libraries))
+    }
+    print(f"campaign {plan.content['campaign']}, depth {plan.content['depth']}, machine {plan.machine}\n")
+    print(matrix.render(lines))
+    for line in matrix.not_planned(**selected, lines=lines):
+        print(line)
+    return 0
+
+
+def _covered(plan: Plan) -> Any:
+    """The plan held against every record of its machine; a damaged record that is not planned is left out."""
+    from augmark.analysis.coverage import cover
     from augmark.record import read_record
 
     folder = plan.output / "records" / plan.machine
-    planned, found = set(plan.record_paths()), []
+    planned, found, left_out = set(plan.record_paths()), [], []
     for path in sorted(folder.glob("*/*/*/*/r*.json")):
         try:
             found.append(read_record(path))
         except AugmarkError as error:
             if path in planned:
                 raise
-            print(f"augmark: left out: {error}", file=sys.stderr)
-    coverage = cover(plan.content, found, machine=plan.machine)
-    print(render(coverage, grid=not args.short))
-    return coverage.exit_status
+            left_out.append(str(error).partition("\n")[0])
+    for line in left_out[:SHOWN_LEFT_OUT]:
+        print(f"augmark: left out, and not planned: {line}", file=sys.stderr)
+    if len(left_out) > SHOWN_LEFT_OUT:
+        print(f"augmark: and {len(left_out) - SHOWN_LEFT_OUT} more such records", file=sys.stderr)
+    return cover(plan.content, found, machine=plan.machine)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -122,6 +153,8 @@ def parser() -> argparse.ArgumentParser:
     coverage = commands.add_parser("coverage", parents=[common], help="planned rows against records")
     coverage.add_argument("--short", action="store_true", help="counts only, no grid")
     coverage.set_defaults(answer=coverage_command)
+    words = "rows planned and of each status, by scenario, mode, library and device"
+    commands.add_parser("matrix", parents=[common], help=words).set_defaults(answer=matrix_command)
     return top
 
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from augmark.cell import DIGEST_LENGTH
+from augmark.modes import MODES, library_module, regimes_module
 
 PACKAGE = Path(__file__).resolve().parent
 # What stands inside or around a timer in the measured process; reached from there by import.
@@ -101,6 +102,12 @@ def code_digest(*modules: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
-def row_code_digest(adapter: str) -> str:
-    """Digest of everything that decides a row of one library: its adapter and the worker."""
-    return code_digest(MEASURING, f"augmark.libraries.{adapter}")
+def row_code_digest(adapter: str, mode: str) -> str:
+    """Digest of everything that decides a row of one library in one mode, the worker's part included."""
+    return code_digest(MEASURING, MODES[mode].runner, library_module(adapter, mode))
+
+
+def regimes_code_digest(adapter: str) -> str | None:
+    """Digest of a library's other ways of doing the same transforms; None where it has none."""
+    module = regimes_module(adapter)
+    return code_digest(module) if _source_of(module) else None

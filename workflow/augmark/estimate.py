@@ -11,6 +11,7 @@ from augmark.plan import Plan
 
 # Start of an interpreter, import of a library, items made resident: seconds, as measured on two cores.
 START_SECONDS = 6.0
+LOADER_START_SECONDS = 1.0  # of the worker processes of a row, and of asking them
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,28 @@ def cell_estimate(plan: Plan, cell: dict[str, Any]) -> Estimate:
         return Estimate(0.0, True)
     key = (cell["scenario"], cell["mode"], cell["library"], cell["device"])
     definition = plan.definition(*key)
-    planned = [row["transform"] for row in definition["rows"] if row["planned"] == "run"]
-    timing, items = definition["timing"], plan.content["scenarios"][cell["scenario"]]["items"]
+    planned = [row for row in definition["rows"] if row["planned"] == "run"]
+    items = plan.item_set(cell["scenario"], cell["mode"])["items"]
     probed = _probed(plan.probe_path(*key))
-    seconds = START_SECONDS
-    for transform in planned:
-        row = (probed or {}).get(transform, {})
-        warm = row.get("warm_seconds_per_item")
-        if row.get("status") == "slow":
-            seconds += warm * timing["slow_measured_items"] + timing["warmup_seconds"]
-        elif probed is None or warm is not None:
-            one_value = max(timing["min_value_seconds"], (warm or 0.0) * items)
-            seconds += timing["values"] * one_value + timing["warmup_seconds"]
+    seconds = START_SECONDS * len({row["threads"] for row in planned})
+    for row in planned:
+        found = (probed or {}).get(row["id"], {})
+        warm = found.get("warm_seconds_per_item")
+        if probed is None or warm is not None:
+            slow = found.get("status") == "slow"
+            seconds += _row_seconds(definition["timing"], row["loader"], items, warm or 0.0, slow)
     return Estimate(seconds, probed is not None)
+
+
+def _row_seconds(timing: dict[str, Any], loader: Any, items: int, warm: float, slow: bool) -> float:
+    """Warm-up and values of one row; ``warm`` is its seconds per item, 0 where that is not known."""
+    if loader is None:
+        if slow:
+            return warm * timing["slow_measured_items"] + timing["warmup_seconds"]
+        return timing["values"] * max(timing["min_value_seconds"], warm * items) + timing["warmup_seconds"]
+    workers = max(1, loader["workers"])
+    taken, epochs = (timing["slow_measured_items"] * workers, 2) if slow else (items, timing["values"] + 1)
+    return LOADER_START_SECONDS + epochs * warm * taken / workers
 
 
 def _probed(path: Path) -> dict[str, Any] | None:

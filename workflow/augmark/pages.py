@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from augmark.config.select import NO_OPERATION, is_control, scenario_transforms
+from augmark.config.select import NO_OPERATION, is_control, lacking, scenario_transforms
 from augmark.config.settings import Settings
+from augmark.definition import stanza_in
 from augmark.errors import AugmarkError
+from augmark.modes import MODES
 
 NONE = "None."
 
@@ -47,32 +49,56 @@ def compared(settings: Settings) -> list[str]:
 
 
 def transform_sets(settings: Settings) -> str:
-    """One table per scenario: name, meaning, parameters and who offers it."""
+    """One table per scenario (name, meaning, parameters, who offers it), and the rows of one mode alone."""
     parts = []
     for scenario, stanza in settings.scenarios.items():
         names = scenario_transforms(settings, scenario)
-        offered = {name: _offered(settings, name, scenario) for name in compared(settings)}
+        asked = [name for name in compared(settings) if scenario in settings.libraries[name]["scenarios"]]
+        offered = {name: _offered(settings, name, scenario) for name in asked}
         counts = ", ".join(f"{settings.libraries[name]['title']} {len(has)}" for name, has in offered.items())
         rows = [
-            [name, about["family"], about["meaning"], _params(about["params"])]
-            + ["yes" if name in has else "–" for has in offered.values()]
-            for name, about in ((name, settings.transforms[name]) for name in names)
+            [name, about["family"], about["meaning"], _all_params(about)]
+            + [_offer(settings, library, scenario, name) for library in offered]
+            for name, about in ((name, stanza_in(settings.transforms[name], scenario)) for name in names)
         ]
         titles = [settings.libraries[name]["title"] for name in offered]
         head = f"### {stanza['title']} (`{scenario}`): {len(names)} transforms\n\nOffered: {counts}.\n\n"
         parts.append(head + table(["transform", "family", "what it does", "parameters", *titles], rows))
-    return "\n\n".join(parts)
+    alone = [[f"`{about['mode']}`", name, about["meaning"]] for name, about in _of_one_mode(settings)]
+    heads = ["mode", "row", "what it does"]
+    return "\n\n".join(
+        [*parts, "### Rows of one mode\n\nThey are in no transform set.\n\n" + table(heads, alone)]
+    )
 
 
 def scenario_list(settings: Settings) -> str:
     """What is measured in this version, and what is announced."""
     rows = [
-        [f"`{name}`", about["title"], _code(about["modes"]), _code(_devices(settings, name))]
+        [
+            f"`{name}`",
+            about["title"],
+            str(about["channels"]) + (f" ({', '.join(about['views'])})" if "views" in about else ""),
+            _code(about["modes"]),
+            _code(_devices(settings, name)),
+            f"{about['loader']['batch_size']} x {about['loader']['workers']}" if "loader" in about else "–",
+        ]
         for name, about in settings.scenarios.items()
     ]
-    measured = table(["scenario", "items", "modes", "devices"], rows)
+    heads = ["scenario", "items", "channels (views)", "modes", "devices", "batch size x workers"]
     later = table(["scenario", "items"], [[f"`{name}`", what] for name, what in settings.announced.items()])
-    return f"{measured}\n\nAnnounced, and not measured by this version:\n\n{later}"
+    return f"{table(heads, rows)}\n\nAnnounced, and not measured by this version:\n\n{later}"
+
+
+def mode_list(settings: Settings) -> str:
+    """What each mode times, and which machines measure it where machines.yaml narrows that."""
+    rows = [[f"`{name}`", mode.title] for name, mode in MODES.items()]
+    narrowed = [
+        [f"`{name}`", _code(about["measures"]["modes"])]
+        for name, about in settings.machines.items()
+        if "measures" in about
+    ]
+    only = table(["machine", "modes"], narrowed)
+    return f"{table(['mode', 'what is timed'], rows)}\n\nMachines that measure these modes only:\n\n{only}"
 
 
 def library_list(settings: Settings) -> str:
@@ -84,18 +110,46 @@ def library_list(settings: Settings) -> str:
 
 
 def gaps(settings: Settings) -> str:
-    """Per library, the transforms that it lacks, joined where the reason is the same."""
-    rows = []
+    """Per library and scenario, the transforms that it lacks, joined where the reason is the same."""
+    rows: dict[tuple[str, ...], list[str]] = {}
     for scenario in settings.scenarios:
         for name in compared(settings):
             about = settings.libraries[name]
+            if scenario not in about["scenarios"]:
+                continue
             reasons: dict[str, list[str]] = {}
             for transform in scenario_transforms(settings, scenario):
-                if scenario in about["scenarios"] and transform not in _offered(settings, name, scenario):
-                    reason = about.get("unsupported", {}).get(transform, NO_OPERATION)
+                if transform not in _offered(settings, name, scenario):
+                    reason = lacking(settings, name, scenario).get(transform, NO_OPERATION)
                     reasons.setdefault(reason, []).append(transform)
-            rows += [[about["title"], ", ".join(names), reason] for reason, names in reasons.items()]
-    return table(["library", "transforms", "why"], list(dict.fromkeys(map(tuple, rows))))
+            for reason, names in reasons.items():
+                rows.setdefault((about["title"], ", ".join(names), reason), []).append(scenario)
+    lines = [[title, _code(where), names, why] for (title, names, why), where in rows.items()]
+    return table(["library", "scenarios", "transforms", "why"], lines)
+
+
+def not_asked(settings: Settings) -> str:
+    """Scenarios and modes in which a library has no rows at all."""
+    rows = []
+    for scenario, about in settings.scenarios.items():
+        for name in compared(settings):
+            offer = settings.libraries[name]["scenarios"].get(scenario, {"modes": []})
+            missing = [mode for mode in about["modes"] if mode not in offer["modes"]]
+            if missing:
+                which = "all" if missing == about["modes"] else _code(missing)
+                rows.append([settings.libraries[name]["title"], f"`{scenario}`", which])
+    return table(["library", "scenario", "modes"], rows)
+
+
+def chunked(settings: Settings) -> str:
+    """Rows that run on chunks of three channels, and why."""
+    rows = [
+        [settings.libraries[name]["title"], f"`{scenario}`", transform, why]
+        for name in compared(settings)
+        for scenario, offer in settings.libraries[name]["scenarios"].items()
+        for transform, why in offer.get("chunked", {}).items()
+    ]
+    return table(["library", "scenario", "transform", "why"], rows)
 
 
 def exclusions(settings: Settings) -> str:
@@ -109,12 +163,19 @@ def exclusions(settings: Settings) -> str:
 
 
 def differences(settings: Settings) -> str:
-    rows = [
-        [name, settings.libraries[library]["title"], words]
-        for name, about in settings.transforms.items()
-        for library, words in about.get("differences", {}).items()
-    ]
-    return table(["transform", "library", "what it does instead"], rows)
+    """Declared differences; those of one scenario alone name it."""
+    rows = []
+    for name, about in settings.transforms.items():
+        said = [("all", about.get("differences", {}))]
+        said += [
+            (f"`{key}`", more.get("differences", {})) for key, more in about.get("by_scenario", {}).items()
+        ]
+        rows += [
+            [name, where, settings.libraries[library]["title"], words]
+            for where, by_library in said
+            for library, words in by_library.items()
+        ]
+    return table(["transform", "scenarios", "library", "what it does instead"], rows)
 
 
 def unpinnable(settings: Settings) -> str:
@@ -125,15 +186,38 @@ def unpinnable(settings: Settings) -> str:
 
 
 def depth_list(settings: Settings) -> str:
-    """What each depth asks for."""
+    """What each depth asks for: of the transform alone, of the DataLoader modes, and its sweeps."""
     keys = ("repeats", "values", "min_value_seconds", "warmup_seconds", "probe_items")
-    rows = [
+    alone = [
         [f"`{name}`", _depth_transforms(about["transforms"]), _items(about["items"])]
         + [str(about[key]) for key in keys]
         + [about["stamp"] or "none"]
         for name, about in settings.depths.items()
     ]
-    return table(["depth", "transforms", "items", *(f"`{key}`" for key in keys), "stamp"], rows)
+    loaders = [
+        [f"`{name}`", _depth_transforms(about["loader"]["transforms"])]
+        + [
+            _or(about["loader"][key], "the scenario's")
+            for key in ("items", "batch_size", "workers", "epochs")
+        ]
+        for name, about in settings.depths.items()
+    ]
+    sweeps = [
+        [f"`{name}`", sweep["axis"], _values(sweep["values"]), _libraries(sweep), _code(sweep["modes"])]
+        for name, about in settings.depths.items()
+        for sweep in about.get("sweeps", [])
+    ]
+    heads = ["depth", "transforms", "items", *(f"`{key}`" for key in keys), "stamp"]
+    loader_heads = ["depth", "transforms", "items", "batch size", "workers", "timed epochs"]
+    return "\n\n".join(
+        [
+            table(heads, alone),
+            "In DataLoader modes:",
+            table(loader_heads, loaders),
+            "Sweeps, one axis at a time; each value but that of the plain rows is a condition of its own:",
+            table(["depth", "axis", "values", "libraries", "modes"], sweeps),
+        ]
+    )
 
 
 def policy_list(settings: Settings) -> str:
@@ -164,6 +248,7 @@ PAGES: dict[str, dict[str, Callable[[Settings], str]]] = {
     "docs/scope.md": {
         "scenarios": scenario_list,
         "libraries": library_list,
+        "modes": mode_list,
         "transform-sets": transform_sets,
     },
     "docs/methodology.md": {
@@ -172,6 +257,8 @@ PAGES: dict[str, dict[str, Callable[[Settings], str]]] = {
     },
     "docs/limitations.md": {
         "gaps": gaps,
+        "not-asked": not_asked,
+        "chunked": chunked,
         "exclusions": exclusions,
         "differences": differences,
         "unpinnable": unpinnable,
@@ -236,6 +323,31 @@ def _offered(settings: Settings, library: str, scenario: str) -> list[str]:
     return settings.libraries[library]["scenarios"].get(scenario, {}).get("transforms", [])
 
 
+def _offer(settings: Settings, library: str, scenario: str, transform: str) -> str:
+    """Whether a library offers a transform: yes, in chunks of three channels, or a dash."""
+    offer = settings.libraries[library]["scenarios"][scenario]
+    if transform not in offer["transforms"]:
+        return "–"
+    return "in chunks" if transform in offer.get("chunked", {}) else "yes"
+
+
+def _of_one_mode(settings: Settings) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(name, about) for name, about in settings.transforms.items() if "mode" in about]
+
+
+def _or(value: Any, otherwise: str) -> str:
+    return otherwise if value is None else str(value)
+
+
+def _values(values: Any) -> str:
+    return values if isinstance(values, str) else ", ".join(json.dumps(value).strip('"') for value in values)
+
+
+def _libraries(sweep: Mapping[str, Any]) -> str:
+    named = sweep.get("libraries", "all")
+    return named if named == "all" else _code(named)
+
+
 def _devices(settings: Settings, scenario: str) -> list[str]:
     """The devices on which any library is asked for the scenario."""
     offers = [about["scenarios"].get(scenario, {}) for about in settings.libraries.values()]
@@ -244,6 +356,12 @@ def _devices(settings: Settings, scenario: str) -> list[str]:
 
 def _code(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+def _all_params(about: Mapping[str, Any]) -> str:
+    """A transform's parameters, and what is otherwise in recipes."""
+    otherwise = f"; in recipes {_params(about['in_recipe'])}" if about.get("in_recipe") else ""
+    return _params(about["params"]) + otherwise
 
 
 def _params(params: Mapping[str, Any]) -> str:

@@ -14,8 +14,10 @@ from typing import Any
 
 from augmark.cell import Cell, short_digest
 from augmark.config import select
+from augmark.definition import definition
+from augmark.modes import mode_facts
 
-SCHEMA = "augmark/plan/1"
+SCHEMA = "augmark/plan/2"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,9 @@ class Sources:
         python: Implementation and minor version that the libraries run on (``cpython-3.11``).
         datasets: Config key (``images``) -> ``{"name", "kind", "source", "digest"}``.
         locks: Environment -> digest of its lock.
-        adapter_code: Adapter -> digest of the code that decides its rows.
+        cpus: Processors of the machine: where sweeps end.
+        row_code: ``<adapter>/<mode>`` -> digest of the code that decides rows of that mode; and
+            ``<adapter>/regimes`` of the other ways of doing the same that sweeps time.
         audit_code, items_code: Digests of the code that makes manifests and items.
     """
 
@@ -37,7 +41,8 @@ class Sources:
     python: str
     datasets: Mapping[str, Mapping[str, Any]]
     locks: Mapping[str, str]
-    adapter_code: Mapping[str, str]
+    cpus: int
+    row_code: Mapping[str, str]
     audit_code: str
     items_code: str
 
@@ -90,14 +95,22 @@ class Plan:
         digest = self.content["datasets"][dataset]["audit_digest"]
         return self.staged(dataset).parent / f"manifest.{digest}.json"
 
-    def items_index(self, scenario: str) -> Path:
-        digest = self.content["scenarios"][scenario]["items_digest"]
+    def item_set(self, scenario: str, mode: str) -> dict[str, Any]:
+        """How many items a mode takes, whether exactly so many, and the digest of their preparation."""
+        return self.content["scenarios"][scenario]["item_sets"][mode]
+
+    def items_index(self, scenario: str, mode: str) -> Path:
+        digest = self.item_set(scenario, mode)["digest"]
         return self.output / "items" / f"{scenario}.{digest}" / "index.json"
 
     def probe_path(self, scenario: str, mode: str, library: str, device: str) -> Path:
         digest = self.definition(scenario, mode, library, device)["probe_digest"]
         place = self.output / "probes" / self.machine / scenario / mode / library / device
         return place / f"probe.{digest}.json"
+
+    def samples_path(self, scenario: str, mode: str, library: str, device: str) -> Path:
+        """Where the pinned outputs of a probe lie."""
+        return self.probe_path(scenario, mode, library, device).with_suffix(".samples.zip")
 
     def block_probes(self, scenario: str, mode: str, device: str) -> list[Path]:
         """The probes of every library of a block: all precede its first cell."""
@@ -122,13 +135,20 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
         key: {**about, "audit_digest": short_digest([about["digest"], *judged_by])}
         for key, about in sources.datasets.items()
     }
-    places = [place[1:] for place in select.combinations(settings) if place[0] == sources.machine_kind]
+    places = [
+        place[1:]
+        for place in select.combinations(settings)
+        if place[0] == sources.machine_kind and select.wanted_transforms(settings, place[1], place[2])
+    ]
+    modes: dict[str, dict[str, None]] = {}
+    for scenario, mode, *_ in places:
+        modes.setdefault(scenario, {})[mode] = None
     scenarios = {
-        name: _scenario(settings, name, datasets, sources)
-        for name in dict.fromkeys(place[0] for place in places)
+        name: _scenario(settings, name, list(its_modes), datasets, sources)
+        for name, its_modes in modes.items()
     }
     definitions = {
-        "/".join(place): _definition(settings, sources, scenarios[place[0]], place) for place in places
+        "/".join(place): definition(settings, sources, scenarios[place[0]], place) for place in places
     }
     content = {
         "schema": SCHEMA,
@@ -148,12 +168,21 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
         "libraries": _libraries(settings, {place[2] for place in places}),
         "definitions": definitions,
         "cells": _cells(settings, sources.machine, definitions),
-        "tables": {
-            name: dict(settings.tables[name])
-            for name in select.campaign_tables(settings, settings.config["campaign"])
-        },
+        "tables": _tables(settings, {(place[0], place[1], place[3]) for place in places}),
     }
     return Plan(content, Path(settings.config["output"]))
+
+
+def _tables(settings: Any, planned: set[tuple[str, str, str]]) -> dict[str, Any]:
+    """The campaign's tables that have cells on this machine (one of a device may have none)."""
+    named = {
+        name: settings.tables[name] for name in select.campaign_tables(settings, settings.config["campaign"])
+    }
+    return {
+        name: dict(stanza)
+        for name, stanza in named.items()
+        if any((stanza["scenario"], stanza["mode"], device) in planned for device in stanza["devices"])
+    }
 
 
 def _libraries(settings: Any, planned: set[str]) -> dict[str, Any]:
@@ -166,99 +195,31 @@ def _libraries(settings: Any, planned: set[str]) -> dict[str, Any]:
     }
 
 
-def _scenario(settings: Any, name: str, datasets: Mapping[str, Any], sources: Sources) -> dict[str, Any]:
+def _scenario(
+    settings: Any, name: str, modes: list[str], datasets: Mapping[str, Any], sources: Sources
+) -> dict[str, Any]:
     stanza = settings.scenarios[name]
-    items = settings.config["items"] or settings.depth["items"][stanza["medium"]]
+    audit = datasets[stanza["dataset"]]["audit_digest"]
     about = {
         "title": stanza["title"],
         "medium": stanza["medium"],
         "dataset": stanza["dataset"],
         "channels": stanza["channels"],
-        "items": items,
-        # What the user asked for must be there; what a depth suggests is cut to what there is.
-        "items_exact": settings.config["items"] is not None,
+        "views": stanza.get("views", []),
         "seed": settings.policy["seed"],
-        "transforms": select.wanted_transforms(settings, name),
     }
-    audit = datasets[stanza["dataset"]]["audit_digest"]
-    made_of = {key: about[key] for key in ("channels", "items", "seed")}
-    return {**about, "items_digest": short_digest([audit, made_of, sources.items_code])}
-
-
-def timing_rules(settings: Any, medium: str) -> dict[str, Any]:
-    """The part of policy and depth that changes what a number means. Limits are not in it."""
-    depth, policy = settings.depth, settings.policy
-    return {
-        "depth": depth["name"],
-        "values": depth["values"],
-        "min_value_seconds": depth["min_value_seconds"],
-        "warmup_seconds": depth["warmup_seconds"],
-        "threads": settings.config["threads"] or policy["threads"],
-        "seed": policy["seed"],
-        "resident_share": policy["limits"]["resident_share"],
-        **policy[medium],
-    }
-
-
-def _definition(
-    settings: Any, sources: Sources, scenario: Mapping[str, Any], key: tuple[str, str, str, str]
-) -> dict[str, Any]:
-    name, mode, library, device = key
-    stanza = settings.libraries[library]
-    timing = timing_rules(settings, scenario["medium"])
-    depends = {
-        "library": library,
-        "scenario": name,
-        "mode": mode,
-        "device": device,
-        "timing": timing,
-        "items": scenario["items_digest"],
-        "lock": sources.locks[stanza["environment"]],
-        "python": sources.python,
-        "code": sources.adapter_code[stanza["adapter"]],
-    }
-    planned = select.planned_rows(settings, library, name, mode, device)
-    rows = [_row(settings, library, row, depends) for row in planned]
-    probing = [[row["pinned"] for row in rows], settings.depth["probe_items"], settings.policy["probe"]]
-    identity = [[row["transform"], row["planned"], row["digest"]] for row in rows]
-    return {
-        # Of everything that the rows depend on, so the plan of a cell and its rows cannot disagree.
-        "digest": short_digest(identity),
-        "probe_digest": short_digest([identity, *probing]),
-        "probe_items": settings.depth["probe_items"],
-        "environment": stanza["environment"],
-        "adapter": stanza["adapter"],
-        "lock_digest": depends["lock"],
-        "items_digest": depends["items"],
-        "code_digest": depends["code"],
-        "timing": timing,
-        "limits": settings.policy["limits"],
-        "probe": settings.policy["probe"],
-        "rows": rows,
-    }
-
-
-def _row(
-    settings: Any, library: str, planned_row: tuple[str, str, str | None], depends: dict[str, Any]
-) -> dict[str, Any]:
-    transform, planned, reason = planned_row
-    about = settings.transforms[transform]
-    row = {
-        "transform": transform,
-        "planned": planned,
-        "reason": reason,
-        "params": about["params"],
-        "pinned": None if "unpinnable" in about else about.get("pinned", {}),
-        "random": about["random"],
-        "control": about.get("control", False),
-        "output": about["output"],
-        # In words, why this library's work is not that of the others: for readers, not part of the digest.
-        "different": about.get("differences", {}).get(library),
-    }
-    if planned != "run":
-        return {**row, "digest": short_digest([depends["library"], transform, planned, reason])}
-    does = {field: row[field] for field in ("transform", "params", "random", "output")}
-    return {**row, "digest": short_digest({**depends, **does})}
+    item_sets = {}
+    for mode in modes:
+        loader = settings.depth["loader"]["items"] if mode_facts(mode).batched else None
+        items = settings.config["items"] or loader or settings.depth["items"][stanza["medium"]]
+        made_of = [about["channels"], about["views"], about["seed"], items]
+        item_sets[mode] = {
+            "items": items,
+            # What the user asked for must be there; what a depth suggests is cut to what there is.
+            "exact": settings.config["items"] is not None,
+            "digest": short_digest([audit, made_of, sources.items_code]),
+        }
+    return {**about, "item_sets": item_sets}
 
 
 def _cells(settings: Any, machine: str, definitions: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -86,10 +86,23 @@ def _sources(settings: Settings, root: Path, machine: str, python: str) -> Sourc
         locks={
             name: lock_digest(root / "envs" / f"{name}.txt") for name in {s["environment"] for s in stanzas}
         },
-        adapter_code={name: codehash.row_code_digest(name) for name in {s["adapter"] for s in stanzas}},
+        cpus=settings.machines[machine]["vcpus"] or host.cpus(),
+        row_code=_row_code(settings),
         audit_code=codehash.code_digest(AUDIT),
         items_code=codehash.code_digest(ITEMS),
     )
+
+
+def _row_code(settings: Settings) -> dict[str, str]:
+    """``<adapter>/<mode>`` and ``<adapter>/regimes`` -> digest of the code that decides such rows."""
+    found: dict[str, str] = {}
+    for stanza in settings.libraries.values():
+        adapter = stanza["adapter"]
+        for mode in {mode for offer in stanza["scenarios"].values() for mode in offer["modes"]}:
+            found[f"{adapter}/{mode}"] = codehash.row_code_digest(adapter, mode)
+        if regimes := codehash.regimes_code_digest(adapter):
+            found[f"{adapter}/regimes"] = regimes
+    return found
 
 
 def _dataset(settings: Settings, root: Path, key: str) -> dict[str, Any]:

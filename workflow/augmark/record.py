@@ -14,12 +14,14 @@ from typing import Any
 from augmark.cell import Cell, parse_record_path
 from augmark.errors import AugmarkError
 from augmark.files import whole_file
+from augmark.modes import PLAIN
 
-SCHEMA = "augmark/record/1"
+SCHEMA = "augmark/record/2"
 MEASURED = ("ok", "slow")
 STATUSES = (*MEASURED, "unsupported", "excluded", "failed", "invalid", "oom", "timeout", "crashed")
 ROW_FIELDS = [
     "transform",
+    "condition",
     "digest",
     "status",
     "reason",
@@ -30,6 +32,10 @@ ROW_FIELDS = [
     "form",
     "dtype",
     "shape",
+    "chunked",
+    "draws",
+    "first_call_seconds",
+    "loader",
     "session",
     "process",
     "started",
@@ -77,13 +83,22 @@ def iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
 
 
-def blank_row(transform: str, digest: str, session: str) -> dict[str, Any]:
-    """A row with every field, all unknown."""
+def blank_row(planned: Mapping[str, Any], session: str) -> dict[str, Any]:
+    """A row with every field, all unknown but what is planned."""
     row: dict[str, Any] = dict.fromkeys(ROW_FIELDS)
-    row.update(
-        transform=transform, digest=digest, session=session, flags=[], carried=False, timed_seconds=0.0
-    )
+    row.update({name: planned[name] for name in ("transform", "condition", "digest", "chunked")})
+    row.update(session=session, flags=[], carried=False, timed_seconds=0.0)
     return row
+
+
+def row_name(row: Mapping[str, Any]) -> str:
+    """As messages name a row: its transform, with the condition where it is not a plain one."""
+    return row_id(str(row.get("transform")), str(row.get("condition")))
+
+
+def row_id(transform: str, condition: str) -> str:
+    """The id of a row in its cell: ``Rotate``, ``Rotate@threads-2``."""
+    return transform if condition == PLAIN else f"{transform}@{condition}"
 
 
 def problems(record: Mapping[str, Any]) -> list[str]:
@@ -98,10 +113,10 @@ def problems(record: Mapping[str, Any]) -> list[str]:
         Cell(**record["cell"])
     except (TypeError, ValueError) as error:
         found.append(f"cell: {error}")
-    names = [row.get("transform") for row in record["rows"]]
+    names = [row_name(row) for row in record["rows"]]
     found += [f"row {name} stands twice" for name in sorted({n for n in names if names.count(n) > 1})]
     for row in record["rows"]:
-        found += [f"row {row.get('transform')}: {what}" for what in _row_problems(row)]
+        found += [f"row {row_name(row)}: {what}" for what in _row_problems(row)]
     return found
 
 
@@ -118,7 +133,7 @@ def _row_problems(row: Mapping[str, Any]) -> Iterable[str]:
             yield f"status {status} needs positive finite values, found {values!r}"
     elif values is not None:
         yield f"status {status} carries no numbers, found {values!r}"
-    if status not in ("ok",) and not row["reason"]:
+    if status not in ("ok",) and not str(row["reason"] or "").strip():
         yield f"status {status} has no reason"
 
 

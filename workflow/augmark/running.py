@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from augmark import host, planning, progress, refresh
+from augmark.analysis import sampled
 from augmark.cell import canonical_json
 from augmark.errors import AugmarkError
 from augmark.locking import OLDEST_PYTHON
+from augmark.modes import mode_facts
 from augmark.plan import Plan
 from augmark.record import replace_json
+from augmark.sweeps import has_conditions
 
 # Key of a machine profile's configfile; it is no key of config.yaml, because a user does not choose it.
 MACHINE = "machine"
@@ -77,10 +80,15 @@ class Run:
         tables, figures = self.plan.output / "tables", self.plan.output / "figures"
         named = list(self.plan.content["tables"])
         stems = [*(f"{name}.{kind}" for name in named for kind in ("throughput", "coverage")), "efficiency"]
+        batched = [name for name in named if mode_facts(self.plan.content["tables"][name]["mode"]).batched]
+        stems += [f"{name}.bounds" for name in batched]
+        swept = ["regimes"] if has_conditions(self.plan.content) else []
+        names = ["summary.csv", "efficiency.csv", "coverage.txt", "equivalence.csv", "equivalence.md"]
         return [
-            *(tables / f"{name}.{ending}" for name in named for ending in FORMATS),
-            *(tables / name for name in ("summary.csv", "efficiency.csv", "coverage.txt")),
-            *(figures / f"{stem}.{ending}" for stem in stems for ending in DRAWN),
+            *(tables / f"{name}.{ending}" for name in [*named, *swept] for ending in FORMATS),
+            *(tables / name for name in [*names, *(["bounds.csv"] if batched else [])]),
+            *(figures / f"{stem}.{ending}" for stem in [*stems, *swept] for ending in DRAWN),
+            *sampled.sheet_paths(self.plan),
         ]
 
     # --- inputs --------------------------------------------------------------------------------------
@@ -114,7 +122,7 @@ class Run:
     def _ready(self, w: Any) -> dict[str, Any]:
         environment = self.plan.environment_marker(self._definition(w)["environment"])
         made = {} if self._conda else {"marker": environment}
-        return {**made, "items_index": self.plan.items_index(w.scenario)}
+        return {**made, "items_index": self.plan.items_index(w.scenario, w.mode)}
 
     def _definition(self, w: Any) -> dict[str, Any]:
         return self.plan.definition(w.scenario, w.mode, w.library, w.device)
@@ -127,11 +135,19 @@ class Run:
         return lambda w: str(named[w.dataset][fact])
 
     def scenario(self, fact: str) -> Callable[[Any], str]:
-        """A fact of the plan's scenario that a rule prepares, by wildcard."""
-        return lambda w: str(self.plan.content["scenarios"][w.scenario][fact])
+        """A fact of the plan's scenario that a rule prepares, by wildcard; a list as ``a,b``."""
 
-    def exact(self, w: Any) -> str:
-        return "--exact" if self.plan.content["scenarios"][w.scenario]["items_exact"] else ""
+        def told(w: Any) -> str:
+            value = self.plan.content["scenarios"][w.scenario][fact]
+            return ",".join(value) if isinstance(value, list) else str(value)
+
+        return told
+
+    def item_count(self, w: Any) -> str:
+        """How many items to prepare, ``--exact`` where so many must be there."""
+        sets = self.plan.content["scenarios"][w.scenario]["item_sets"].values()
+        wanted = next(each for each in sets if each["digest"] == w.digest)
+        return f"{wanted['items']}{' --exact' if wanted['exact'] else ''}"
 
     def audit_policy(self, w: Any) -> str:
         return canonical_json(self.plan.content["policy"]["audit"])
@@ -223,5 +239,9 @@ class Run:
         head, *lines = path.read_text(encoding="utf-8").splitlines()
         names = head.split(",")
         rows = [dict(zip(names, line.split(","), strict=True)) for line in lines]
-        shares = [f"{row['library']} {float(row['timed_share']):.0%}" for row in rows if row["timed_share"]]
-        return ["inside timers: " + ", ".join(shares)] if shares else []
+        shares: dict[str, list[str]] = {}
+        for row in rows:
+            if row["timed_share"]:
+                share = f"{row['library']} {float(row['timed_share']):.0%}"
+                shares.setdefault(f"{row['scenario']} {row['mode']}", []).append(share)
+        return [f"inside timers: {place}: {', '.join(each)}" for place, each in shares.items()]

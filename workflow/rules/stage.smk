@@ -2,7 +2,7 @@
 #   in:   a tarball, a folder, or the photographs of installed packages (demo)
 #   out:  <output>/datasets/<name>.<digest>/{staged.json, dataset.tar}
 #         <output>/datasets/<name>.<digest>/manifest.<digest>.json
-#         <output>/items/<scenario>.<digest>/{index.json, items.bin}
+#         <output>/items/<scenario>.<digest>/{index.json, items.bin, files/}
 
 
 rule stage_dataset:
@@ -43,15 +43,18 @@ rule prepare_items:
     output:
         index=f"{PLAN.output}/items/{{scenario}}.{{digest}}/index.json",
         pixels=f"{PLAN.output}/items/{{scenario}}.{{digest}}/items.bin",
+        files=directory(f"{PLAN.output}/items/{{scenario}}.{{digest}}/files"),
     log:
         f"{PLAN.output}/logs/prepare_items/{{scenario}}.{{digest}}.log",
     params:
         python=sys.executable,
-        wanted=RUN.scenario("items"),
-        exact=RUN.exact,
+        wanted=RUN.item_count,
         seed=RUN.scenario("seed"),
+        channels=RUN.scenario("channels"),
+        views=RUN.scenario("views"),
         out=lambda w, output: Path(output.index).parent,
     shell:
         "exec {params.python:q} scripts/prepare_items.py --dataset {input.tar:q}"
-        " --manifest {input.manifest:q} --items {params.wanted} {params.exact} --seed {params.seed}"
-        " --scenario {wildcards.scenario} --digest {wildcards.digest} --out {params.out:q} > {log:q} 2>&1"
+        " --manifest {input.manifest:q} --items {params.wanted} --seed {params.seed}"
+        " --channels {params.channels} --views={params.views:q} --scenario {wildcards.scenario}"
+        " --digest {wildcards.digest} --out {params.out:q} > {log:q} 2>&1"

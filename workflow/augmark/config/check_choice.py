@@ -8,8 +8,9 @@ from augmark.config.check_stanzas import known_devices, known_modes
 from augmark.config.check_tables import has_runnable_row
 from augmark.config.check_tree import source_problems
 from augmark.config.problems import Problem, duplicates, nearest, unknown, unknown_names
-from augmark.config.select import campaign_tables, scenario_transforms
+from augmark.config.select import campaign_tables, mode_transforms, scenario_transforms
 from augmark.config.settings import COMMAND_LINE, LIST_KEYS, Draft, Settings
+from augmark.modes import mode_facts
 
 FILE = "config/config.yaml"
 MEDIA = {"images": "image", "clips": "video"}
@@ -109,7 +110,13 @@ def check_selection(draft: Draft, settings: Settings) -> Iterator[Problem]:
         return
     tables = campaign_tables(settings, config["campaign"])
     controls = any(settings.libraries[name]["kind"] == "control" for name in _named(settings, "libraries"))
-    if not any(has_runnable_row(settings, table, config["campaign"], controls) for table in tables):
+    # Where transforms are named, a mode that has rows of its own (decode) is not what was asked for.
+    asked = [
+        table
+        for table in tables
+        if not (_named(settings, "transforms") and mode_transforms(settings, settings.tables[table]["mode"]))
+    ]
+    if not any(has_runnable_row(settings, table, config["campaign"], controls) for table in asked):
         keys = [key for key in LIST_KEYS if _named(settings, key)]
         given = " ".join(f"{key}={','.join(_named(settings, key))}" for key in keys)
         what = f"nothing is left to measure: {given or 'all'} in the campaign {config['campaign']}"
@@ -145,11 +152,15 @@ def _idle_transforms(draft: Draft, settings: Settings, scenarios: list[str]) -> 
 
 def _no_effect(draft: Draft, settings: Settings) -> Iterator[Problem]:
     modes = _named(settings, "modes") or sorted(known_modes(draft, settings))
-    batched = any(mode.startswith("dataloader") for mode in modes)
-    for key in ("batch_size", "workers"):
-        if settings.config.get(key) is not None and not batched:
-            what = f"no selected mode has batches or workers: {', '.join(modes)}"
-            yield Problem("no-effect", _file(draft, key), key, what)
+    batched = [mode for mode in modes if mode_facts(mode).batched]
+    for key, modes_with_it, what in (
+        ("batch_size", batched, "has batches or workers"),
+        ("workers", batched, "has batches or workers"),
+        ("threads", set(modes) - set(batched), "takes threads: those of loader processes are the policy's"),
+    ):
+        if settings.config.get(key) is not None and not modes_with_it:
+            problem = f"no selected mode {what}: {', '.join(modes)}"
+            yield Problem("no-effect", _file(draft, key), key, problem)
     for key, medium in MEDIA.items():
         if draft.overrides.get(key) is not None and not _needs(settings, key):
             yield Problem("no-effect", COMMAND_LINE, key, f"no selected scenario is made of {medium} data")

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from augmark.config.problems import Anything, Problem, duplicates, nearest, unknown_names
-from augmark.config.select import scenario_transforms
+from augmark.config.select import lacking, scenario_transforms
 from augmark.config.settings import Draft, Settings
+from augmark.data.views import VIEWS
+from augmark.modes import MODES, mode_facts
 
 LIBRARIES, TRANSFORMS = "config/libraries.yaml", "config/transforms.yaml"
 SCENARIOS, MACHINES = "config/scenarios.yaml", "config/machines.yaml"
@@ -44,8 +46,8 @@ def check_libraries(draft: Draft, settings: Settings) -> Iterator[Problem]:
             devices = known_devices(draft, settings)
             yield from unknown_names("device", LIBRARIES, f"{place}.devices", offer["devices"], devices)
             yield from _offered_names(draft, settings, library, scenario)
-        lacking = stanza.get("unsupported", {})
         names = draft.declared["transforms"]
+        lacking = stanza.get("unsupported", {})
         yield from unknown_names("transform", LIBRARIES, f"{library}.unsupported", lacking, names)
         for number, exclusion in enumerate(stanza.get("exclusions", [])):
             yield from _exclusion(draft, stanza, f"{library}.exclusions[{number}]", exclusion)
@@ -57,8 +59,13 @@ def _offered_names(draft: Draft, settings: Settings, library: str, scenario: str
     control = stanza["kind"] == "control"
     offered = stanza["scenarios"][scenario]["transforms"]
     yield from unknown_names("transform", LIBRARIES, place, offered, draft.declared["transforms"])
+    for key in ("unsupported", "chunked"):
+        named = stanza["scenarios"][scenario].get(key, {})
+        where = f"{library}.scenarios.{scenario}.{key}"
+        yield from unknown_names("transform", LIBRARIES, where, named, draft.declared["transforms"])
+    yield from _chunked_names(settings, library, scenario)
     for name in offered:
-        if name in stanza.get("unsupported", {}):
+        if name in lacking(settings, library, scenario):
             what = f"{name} is offered here and listed as unsupported"
             yield Problem("offered-and-unsupported", LIBRARIES, place, what)
         about = settings.transforms.get(name)
@@ -75,6 +82,19 @@ def _offered_names(draft: Draft, settings: Settings, library: str, scenario: str
                 f"{name} is not in the transform set of {scenario}",
                 f"its scenarios in transforms.yaml: {', '.join(about['scenarios']) or 'none'}",
             )
+
+
+def _chunked_names(settings: Settings, library: str, scenario: str) -> Iterator[Problem]:
+    """What is said to run in chunks is offered, and there are chunks of three channels."""
+    offer = settings.libraries[library]["scenarios"][scenario]
+    place = f"{library}.scenarios.{scenario}.chunked"
+    for name in offer.get("chunked", {}):
+        if name not in offer["transforms"]:
+            yield Problem("chunked-nothing", LIBRARIES, place, f"{name} is not offered here")
+    channels = settings.scenarios.get(scenario, {}).get("channels", 9)
+    if offer.get("chunked") and (channels <= 3 or channels % 3):
+        what = f"{scenario} has {channels} channels, which are no chunks of three"
+        yield Problem("chunked-nothing", LIBRARIES, place, what)
 
 
 def _exclusion(
@@ -112,7 +132,7 @@ def check_offers(draft: Draft, settings: Settings) -> Iterator[Problem]:
         return
     for scenario in settings.scenarios:
         for name, about in settings.transforms.items():
-            if scenario not in about["scenarios"] or about.get("control"):
+            if scenario not in about["scenarios"] or about.get("control") or "mode" in about:
                 continue
             offering = sorted(offering_libraries(settings, name, scenario))
             if len(offering) < 2:
@@ -136,20 +156,41 @@ def check_transforms(draft: Draft, settings: Settings) -> Iterator[Problem]:
     readable = not isinstance(draft.declared["scenarios"], Anything)
     scenarios = {*draft.declared["scenarios"], *draft.declared["announced"]} if readable else Anything()
     for name, about in settings.transforms.items():
-        yield from duplicates(TRANSFORMS, f"{name}.scenarios", about["scenarios"])
-        yield from unknown_names("scenario", TRANSFORMS, f"{name}.scenarios", about["scenarios"], scenarios)
-        yield from _pinning(name, about)
-        for key, value in about["params"].items():
-            if _numeric(value) and key.split("_")[-1] not in UNITS | QUANTITIES:
-                hint = f"units: {', '.join(sorted(UNITS))}; quantities: {', '.join(sorted(QUANTITIES))}"
-                what = f"{key} is a number whose name does not end with its unit"
-                yield Problem("param-unit", TRANSFORMS, f"{name}.params.{key}", what, hint)
-        for library in about.get("differences", {}):
-            place = f"{name}.differences"
-            yield from unknown_names("library", TRANSFORMS, place, [library], draft.declared["libraries"])
-            if library in settings.libraries and library not in offering_libraries(settings, name):
-                what = f"{library} does not offer {name}"
-                yield Problem("difference-of-nothing", TRANSFORMS, place, what)
+        changed = about.get("by_scenario", {})
+        for key, named in (("scenarios", about["scenarios"]), ("by_scenario", changed)):
+            yield from duplicates(TRANSFORMS, f"{name}.{key}", named)
+            yield from unknown_names("scenario", TRANSFORMS, f"{name}.{key}", named, scenarios)
+        yield from unknown_names("mode", TRANSFORMS, f"{name}.mode", [about.get("mode", "micro")], MODES)
+        yield from _transform(draft, settings, name, about)
+        for scenario, more in changed.items():
+            place = f"{name}.by_scenario.{scenario}"
+            if scenario not in about["scenarios"] and scenario in scenarios:
+                what = f"{name} is not in the transform set of {scenario}"
+                yield Problem("outside-scenario", TRANSFORMS, place, what)
+            yield from _transform(draft, settings, place, {**about, **more})
+
+
+def _transform(draft: Draft, settings: Settings, place: str, about: dict[str, Any]) -> Iterator[Problem]:
+    """What the parameters and words of a stanza are of, as it stands or as it is in one scenario."""
+    yield from _pinning(place, about)
+    for key in about.get("in_recipe", {}):
+        if key not in about["params"]:
+            hint = nearest(key, about["params"])
+            yield Problem(
+                "pinned-not-param", TRANSFORMS, f"{place}.in_recipe", f"{key} is not in params", hint
+            )
+    for key, value in about["params"].items():
+        if _numeric(value) and key.split("_")[-1] not in UNITS | QUANTITIES:
+            hint = f"units: {', '.join(sorted(UNITS))}; quantities: {', '.join(sorted(QUANTITIES))}"
+            what = f"{key} is a number whose name does not end with its unit"
+            yield Problem("param-unit", TRANSFORMS, f"{place}.params.{key}", what, hint)
+    name = place.partition(".")[0]
+    for library in about.get("differences", {}):
+        where = f"{place}.differences"
+        yield from unknown_names("library", TRANSFORMS, where, [library], draft.declared["libraries"])
+        if library in settings.libraries and library not in offering_libraries(settings, name):
+            what = f"{library} does not offer {name}"
+            yield Problem("difference-of-nothing", TRANSFORMS, where, what)
 
 
 def _numeric(value: Any) -> bool:
@@ -173,7 +214,14 @@ def _pinning(name: str, about: dict[str, Any]) -> Iterator[Problem]:
 
 def check_scenarios(draft: Draft, settings: Settings) -> Iterator[Problem]:
     for scenario, stanza in settings.scenarios.items():
-        yield from duplicates(SCENARIOS, f"scenarios.{scenario}.modes", stanza["modes"])
+        place = f"scenarios.{scenario}"
+        yield from duplicates(SCENARIOS, f"{place}.modes", stanza["modes"])
+        yield from unknown_names("mode", SCENARIOS, f"{place}.modes", stanza["modes"], MODES)
+        if "loader" not in stanza and any(mode_facts(mode).batched for mode in stanza["modes"]):
+            yield Problem(
+                "missing-loader", SCENARIOS, place, "a DataLoader mode, but no batch size and workers"
+            )
+        yield from _views(scenario, stanza)
         if scenario in settings.announced:
             what = f"{scenario} is declared above and announced for later"
             yield Problem("announced-and-declared", SCENARIOS, f"announced.{scenario}", what)
@@ -182,9 +230,21 @@ def check_scenarios(draft: Draft, settings: Settings) -> Iterator[Problem]:
             yield Problem("empty-scenario", SCENARIOS, f"scenarios.{scenario}", what)
 
 
+def _views(scenario: str, stanza: dict[str, Any]) -> Iterator[Problem]:
+    """More than three channels are views of an RGB image: three each, none twice."""
+    place, views = f"scenarios.{scenario}.views", stanza.get("views", [])
+    yield from unknown_names("view", SCENARIOS, place, views, VIEWS)
+    yield from duplicates(SCENARIOS, place, views)
+    if stanza["channels"] != 3 * max(1, len(views)):
+        what = f"{stanza['channels']} channels, but {max(1, len(views))} views of three"
+        yield Problem("wrong-channels", SCENARIOS, place, what)
+
+
 def check_machines(draft: Draft, settings: Settings) -> Iterator[Problem]:
     for machine, stanza in settings.machines.items():
         yield from duplicates(MACHINES, f"{machine}.devices", stanza["devices"])
+        modes = stanza.get("measures", {}).get("modes", [])
+        yield from unknown_names("mode", MACHINES, f"{machine}.measures.modes", modes, MODES)
         try:
             re.compile(stanza["cpu_model"] or "")
         except re.error as error:

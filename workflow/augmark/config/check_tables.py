@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from augmark.config import check_sweeps
 from augmark.config.check_stanzas import known_devices, known_modes
 from augmark.config.problems import Problem, duplicates, unknown_names
-from augmark.config.select import planned_rows, table_combinations
+from augmark.config.select import measures, planned_rows, table_combinations
 from augmark.config.settings import LIST_KEYS, Draft, Settings
+from augmark.modes import mode_facts
 
 TABLES = "config/tables.yaml"
 
@@ -67,6 +69,9 @@ def _empty_table(draft: Draft, settings: Settings, table: str) -> Iterator[Probl
         stanza = settings.campaigns[campaign]
         if set(stanza["machines"]) - set(settings.machines) or stanza["depth"] not in settings.depths:
             continue
+        mode = settings.tables[table]["mode"]
+        if mode_facts(mode).copies and not any(measures(settings, each, mode) for each in stanza["machines"]):
+            continue  # a campaign of machines without a device: such a table is for others
         whole = replace(settings, config=wide, depth=settings.depths[stanza["depth"]])
         if not has_runnable_row(whole, table, campaign):
             what = f"no library has a row for it in the campaign {campaign}"
@@ -86,12 +91,21 @@ def has_runnable_row(settings: Settings, table: str, campaign: str, controls: bo
 def check_depths(draft: Draft, settings: Settings) -> Iterator[Problem]:
     for depth, stanza in settings.depths.items():
         file = f"config/depths/{depth}.yaml"
-        if stanza["transforms"] != "all":
-            for scenario, names in stanza["transforms"].items():
-                declared = draft.declared["scenarios"]
-                yield from unknown_names("scenario", file, "transforms", [scenario], declared)
-                if names != "all":
-                    yield from _depth_transforms(draft, settings, file, scenario, names)
+        for key, chosen in (
+            ("transforms", stanza["transforms"]),
+            ("loader.transforms", stanza["loader"]["transforms"]),
+        ):
+            if chosen != "all":
+                for scenario, names in chosen.items():
+                    declared = draft.declared["scenarios"]
+                    yield from unknown_names("scenario", file, key, [scenario], declared)
+                    if names != "all":
+                        yield from _depth_transforms(draft, settings, file, f"{key}.{scenario}", names)
+        for key, least in (("items", 1), ("batch_size", 1), ("workers", 0)):
+            value = stanza["loader"][key]
+            if value is not None and value < least:
+                yield Problem("out-of-range", file, f"loader.{key}", f"at least {least}: {value}")
+        yield from check_sweeps.check_sweeps(draft, settings, file, stanza)
         for medium, items in stanza["items"].items():
             if items < 1:
                 yield Problem("out-of-range", file, f"items.{medium}", f"at least 1: {items}")
@@ -101,15 +115,19 @@ def check_depths(draft: Draft, settings: Settings) -> Iterator[Problem]:
             if about["medium"] not in stanza["items"]:
                 what = f"says nothing for {about['medium']}, of which {scenario} is made"
                 yield Problem("missing-items", file, "items", what)
+    loader, limits = settings.policy.get("loader"), settings.policy.get("limits")
+    if loader and limits and loader["timeout_seconds"] >= limits["row_timeout_seconds"]:
+        what = f"{loader['timeout_seconds']} is not below limits.row_timeout_seconds, which would come first"
+        yield Problem("out-of-range", "config/policy.yaml", "loader.timeout_seconds", what)
     threads = settings.policy.get("threads", 1)
     if threads < 1:
         yield Problem("out-of-range", "config/policy.yaml", "threads", f"at least 1: {threads}")
 
 
 def _depth_transforms(
-    draft: Draft, settings: Settings, file: str, scenario: str, names: list[str]
+    draft: Draft, settings: Settings, file: str, place: str, names: list[str]
 ) -> Iterator[Problem]:
-    place = f"transforms.{scenario}"
+    scenario = place.rpartition(".")[2]
     yield from duplicates(file, place, names)
     yield from unknown_names("transform", file, place, names, draft.declared["transforms"])
     for name in names:

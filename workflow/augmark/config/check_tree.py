@@ -9,6 +9,7 @@ from typing import Any
 
 from augmark.config.problems import Problem, nearest
 from augmark.config.settings import Draft, Settings
+from augmark.modes import MODES
 
 LIBRARIES = "config/libraries.yaml"
 ENVIRONMENT_FILES = (".in", ".txt", ".yaml")
@@ -28,18 +29,29 @@ def check_adapters(draft: Draft, settings: Settings) -> Iterator[Problem]:
         (path.parent if path.parent != folder else path).stem: path.relative_to(draft.root).as_posix()
         for path in paths
     }
-    wanted = {stanza["adapter"] for stanza in settings.libraries.values()}
+    wanted = {module for stanza in settings.libraries.values() for module in _modules(stanza)}
+    # A library's other ways of doing its transforms are there for whoever sweeps them.
+    wanted |= {f"{stanza['adapter']}_regimes" for stanza in settings.libraries.values()}
     for library, stanza in settings.libraries.items():
-        if stanza["adapter"] not in files:
-            what = f"no module workflow/augmark/libraries/{stanza['adapter']}.py"
-            hint = nearest(stanza["adapter"], set(files) - SHARED_MODULES)
-            yield Problem("missing-adapter", LIBRARIES, f"{library}.adapter", what, hint)
+        for module in _modules(stanza):
+            if module not in files:
+                what = f"no module workflow/augmark/libraries/{module}.py"
+                hint = nearest(module, set(files) - SHARED_MODULES)
+                yield Problem("missing-adapter", LIBRARIES, f"{library}.adapter", what, hint)
     if "libraries" in draft.broken:
         return
     for module in sorted(set(files) - wanted - SHARED_MODULES):
         if _ADAPTER.search((draft.root / files[module]).read_text(encoding="utf-8")):
             what = "no stanza of libraries.yaml has this adapter"
             yield Problem("stray-adapter", files[module], "", what, nearest(module, wanted))
+
+
+def _modules(stanza: dict[str, Any]) -> list[str]:
+    """The adapter, and a module for each further way in which the stanza's modes need the library."""
+    modes = [mode for offer in stanza["scenarios"].values() for mode in offer["modes"] if mode in MODES]
+    return list(
+        dict.fromkeys([stanza["adapter"], *(stanza["adapter"] + MODES[mode].suffix for mode in modes)])
+    )
 
 
 def check_environments(draft: Draft, settings: Settings) -> Iterator[Problem]:

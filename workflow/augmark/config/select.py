@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from augmark.config.settings import Settings
+from augmark.modes import accelerator, mode_facts
 
 NO_OPERATION = "no native operation of this kind"
 
@@ -26,22 +27,41 @@ def chosen_libraries(settings: Settings) -> list[str]:
 
 
 def scenario_transforms(settings: Settings, scenario: str) -> list[str]:
-    """The transform set of a scenario, without the controls'."""
+    """The transform set of a scenario, without the controls' and the rows of one mode."""
     return [
         name
         for name, stanza in settings.transforms.items()
-        if scenario in stanza["scenarios"] and not stanza.get("control")
+        if scenario in stanza["scenarios"] and not stanza.get("control") and "mode" not in stanza
     ]
 
 
-def wanted_transforms(settings: Settings, scenario: str) -> list[str]:
+def mode_transforms(settings: Settings, mode: str) -> list[str]:
+    """The rows that a mode has of its own (``decode``: Decode); none where it takes the scenario's set."""
+    return [name for name, stanza in settings.transforms.items() if stanza.get("mode") == mode]
+
+
+def wanted_transforms(settings: Settings, scenario: str, mode: str = "micro") -> list[str]:
     """The transforms that rows are planned for: those that config.yaml names, or else those of the depth."""
+    if own := mode_transforms(settings, mode):
+        return own
     names = scenario_transforms(settings, scenario)
     named = settings.config["transforms"]
     if named is not None and named != "all":
         return chosen(named, names)
-    of_depth = settings.depth.get("transforms", "all")
+    stanza = settings.depth.get("loader", {}) if mode_facts(mode).batched else settings.depth
+    of_depth = stanza.get("transforms", "all")
     return chosen(of_depth if of_depth == "all" else of_depth.get(scenario, []), names)
+
+
+def offered_transforms(settings: Settings, library: str, scenario: str, mode: str) -> list[str]:
+    """What a library does in a mode that it is asked for: its transforms, or the mode's own rows."""
+    return mode_transforms(settings, mode) or settings.libraries[library]["scenarios"][scenario]["transforms"]
+
+
+def lacking(settings: Settings, library: str, scenario: str) -> dict[str, str]:
+    """Transform -> why the library does not offer it in a scenario."""
+    stanza = settings.libraries[library]
+    return {**stanza.get("unsupported", {}), **stanza["scenarios"][scenario].get("unsupported", {})}
 
 
 def exclusion(
@@ -64,14 +84,14 @@ def planned_rows(
 
     A control has its own transforms and no others.
     """
-    stanza = settings.libraries[library]
-    offered = stanza["scenarios"][scenario]["transforms"]
+    offered = offered_transforms(settings, library, scenario, mode)
     if is_control(settings, library):
         return [(name, "run", None) for name in offered]
+    reasons = lacking(settings, library, scenario)
     rows: list[tuple[str, str, str | None]] = []
-    for name in wanted_transforms(settings, scenario):
+    for name in wanted_transforms(settings, scenario, mode):
         if name not in offered:
-            rows.append((name, "unsupported", stanza.get("unsupported", {}).get(name, NO_OPERATION)))
+            rows.append((name, "unsupported", reasons.get(name, NO_OPERATION)))
         elif taken_out := exclusion(settings, library, scenario, mode, device, name):
             issue = f" ({taken_out['issue']})" if "issue" in taken_out else ""
             rows.append((name, "excluded", taken_out["reason"] + issue))
@@ -93,24 +113,43 @@ def campaign_tables(settings: Settings, campaign: str) -> list[str]:
     ]
 
 
+def measures(settings: Settings, machine: str, mode: str) -> bool:
+    """Whether a machine measures a mode: machines.yaml says so, and it has what the mode copies to."""
+    stanza = settings.machines[machine]
+    if mode_facts(mode).copies and accelerator(stanza["devices"]) is None:
+        return False
+    return mode in stanza.get("measures", {}).get("modes", [mode])
+
+
 def table_combinations(
     settings: Settings, table: str, campaign: str
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """What a table's cells are made of: (machine, scenario, mode, library, device), without repeats.
 
     A library takes part where its stanza has the scenario with this mode and device, on machines that have
-    the device.
+    the device and measure the mode; the controls take part where a library does.
     """
     stanza = settings.tables[table]
     scenario, mode = stanza["scenario"], stanza["mode"]
+    if not wanted_transforms(settings, scenario, mode):
+        return  # nothing is asked of it at this depth: a cell would have no row, or controls beside none
+    named = set(settings.config["libraries"] or ()) if settings.config["libraries"] != "all" else set()
     for machine in settings.campaigns[campaign]["machines"]:
+        if not measures(settings, machine, mode):
+            continue
         for device in chosen(settings.config["devices"], stanza["devices"]):
             if device not in settings.machines[machine]["devices"]:
                 continue
-            for library in chosen_libraries(settings):
-                offer = settings.libraries[library]["scenarios"].get(scenario)
-                if offer and mode in offer["modes"] and device in offer["devices"]:
-                    yield machine, scenario, mode, library, device
+            taking = [
+                library
+                for library in chosen_libraries(settings)
+                if (offer := settings.libraries[library]["scenarios"].get(scenario))
+                and mode in offer["modes"]
+                and device in offer["devices"]
+            ]
+            # Controls go with the libraries: alone they are measured only where one is asked for by name.
+            if any(not is_control(settings, library) or library in named for library in taking):
+                yield from ((machine, scenario, mode, library, device) for library in taking)
 
 
 def combinations(settings: Settings, campaign: str | None = None) -> list[tuple[str, str, str, str, str]]:

@@ -1,7 +1,8 @@
 """The measured process: imports one library, takes the rows of one job, tells its parent each result.
 
 Started as ``python -I scripts/worker.py``; the job comes as JSON on standard input, events go as JSON
-lines to the file descriptor in the job. Standard library, numpy, pyperf, threadpoolctl and the library.
+lines to the file descriptor in the job. Standard library, numpy, pyperf, threadpoolctl and the library. The
+thread variables are in its environment before any of them is imported.
 """
 
 from __future__ import annotations
@@ -16,12 +17,7 @@ import threading
 import time
 from typing import Any
 
-# The order matters: the thread variables are in the environment before numpy or a library is imported.
-import numpy as np
-
-from augmark.data.itemfile import Items, open_items
-from augmark.libraries.base import Adapter
-from augmark.worker import rows, threads
+from augmark.worker import status, threads
 
 PR_SET_PDEATHSIG = 1
 
@@ -57,51 +53,29 @@ def main() -> None:
     job = json.load(sys.stdin)
     die_with(job["parent"])
     events = Events(job["events_fd"])
-    adapter = importlib.import_module(f"augmark.libraries.{job['adapter']}").adapter
-    adapter.set_threads(job["threads"])
+    # By name: the code of one mode is no part of what another's rows depend on.
+    bench = importlib.import_module(job["runner"]).Bench(job)
     events.send("imported")
-    stored = open_items(job["items_dir"])
-    resident = stored.make_resident()
-    items = items_that_fit(stored, job["items"], adapter, job["resident_bytes"])
-    natives = [adapter.native(item) for item in items]
+    resident = bench.make_ready()
     events.send("ready", resident=resident, metadata=_pyperf_metadata())
     for row in job["rows"]:
-        events.send("row", transform=row["transform"])
+        events.send("row", transform=row["id"])
         started, clock = time.time(), time.perf_counter()
-        if job["kind"] == "probe":
-            result = rows.guarded(lambda row=row: rows.probe_row(adapter, row, natives, items, job))
-        else:
-            beat = lambda: events.send("beat")  # noqa: E731
-            result = rows.guarded(
-                lambda row=row, beat=beat: rows.measure_row(adapter, row, natives, job, beat)
-            )
+        work = bench.probe if job["kind"] == "probe" else bench.measure
+        result = status.guarded(lambda row=row, work=work: work(row, lambda: events.send("beat")))
         result.update(
-            transform=row["transform"],
+            id=row["id"],
             started=started,
             ended=time.time(),
             wall_seconds=time.perf_counter() - clock,
-            form=adapter.form,
             threads_read=threads.read_back(),
         )
+        result.setdefault("form", bench.form)
         events.send("result", row=result)
+        if result.get("retire"):  # what it started cannot be ended from inside: a new process takes the rest
+            events.send("retired")
+            return
     events.send("done")
-
-
-def items_that_fit(stored: Items, wanted: int, adapter: Adapter, limit_bytes: int) -> list[np.ndarray]:
-    """The first items that fit, in native form, into the declared share of memory; at least one.
-
-    A set that does not fit is reduced before the timer starts: swapping would be timed otherwise.
-    """
-    factor = np.dtype(adapter.dtype).itemsize
-    items: list[np.ndarray] = []
-    taken = 0
-    for index in range(wanted):
-        item = stored[index]
-        taken += item.nbytes * factor
-        if items and taken > limit_bytes:
-            break
-        items.append(item)
-    return items
 
 
 def _pyperf_metadata() -> dict[str, Any]:

@@ -64,6 +64,18 @@ def check_output(output: np.ndarray, item: np.ndarray, contract: dict[str, Any],
         raise Invalid("output holds NaN or infinity")
 
 
+def check_decoded(output: np.ndarray, item: np.ndarray, tolerance_mean_levels: float) -> None:
+    """Raise Invalid where a decoder gives another picture than the item, which Pillow has decoded.
+
+    Args:
+        output, item: uint8, H x W x 3.
+        tolerance_mean_levels: Largest mean absolute difference, in levels of 255.
+    """
+    mean = float(np.abs(output.astype(np.int16) - item).mean())
+    if mean > tolerance_mean_levels:
+        raise Invalid(f"decodes to another picture: {mean:.1f} levels from Pillow's in the mean")
+
+
 def same(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether two outputs are equal to the bit."""
     return first.shape == second.shape and bool(np.array_equal(first, second))

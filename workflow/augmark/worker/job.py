@@ -25,9 +25,10 @@ from augmark import codehash, host, locks
 from augmark.cell import Cell, short_digest
 from augmark.data.itemfile import open_items
 from augmark.errors import AugmarkError
+from augmark.modes import MODES, library_module
 from augmark.plan import Plan
 from augmark.progress import progress
-from augmark.worker import supervise
+from augmark.worker import needs, supervise
 
 ROOT = Path(__file__).resolve().parents[3]
 # What decides a number; other files of a checkout may be new or changed without making it dirty.
@@ -61,7 +62,7 @@ class Job:
 
     @property
     def items_dir(self) -> Path:
-        return self.plan.items_index(self.cell.scenario).parent
+        return self.plan.items_index(self.cell.scenario, self.cell.mode).parent
 
     @property
     def memory_limit_bytes(self) -> int:
@@ -93,12 +94,15 @@ def parse(kind: str, arguments: list[str]) -> Job:
     cell = Cell(plan.machine, *args.cell.split("/"), args.repeat)
     definition = plan.definition(cell.scenario, cell.mode, cell.library, cell.device)
     watched = supervise.Watched(args.watch)
-    check_measures_what_is_planned(plan, definition)
-    items = read_items(plan, cell.scenario)
-    return Job(plan, cell, definition, args.out, items, watched, args.session, args.fresh)
+    check_measures_what_is_planned(plan, cell.mode, definition)
+    items = read_items(plan, cell)
+    job = Job(plan, cell, definition, args.out, items, watched, args.session, args.fresh)
+    if MODES[cell.mode].batched:
+        needs.check_needs(definition["rows"], items, cell.mode, job.memory_limit_bytes)
+    return job
 
 
-def check_measures_what_is_planned(plan: Plan, definition: dict[str, Any]) -> None:
+def check_measures_what_is_planned(plan: Plan, mode: str, definition: dict[str, Any]) -> None:
     """Interpreter, packages, code and machine are those of the digests, or nothing is measured."""
     lock = ROOT / "envs" / f"{definition['environment']}.txt"
     again = "run the same command again: it plans with what is there now"
@@ -111,7 +115,11 @@ def check_measures_what_is_planned(plan: Plan, definition: dict[str, Any]) -> No
             where=lock.name,
             remedy=f"delete {sys.prefix} and run the same command again: the environment is built anew",
         )
-    if codehash.row_code_digest(definition["adapter"]) != definition["code_digest"]:
+    found = (
+        codehash.row_code_digest(definition["adapter"], mode),
+        codehash.regimes_code_digest(definition["adapter"]),
+    )
+    if found != (definition["code_digest"], definition["regimes_digest"]):
         raise AugmarkError("the measuring code has changed since this job was planned", remedy=again)
     if host.python_tag() != plan.content["python"]:
         raise AugmarkError(
@@ -121,13 +129,14 @@ def check_measures_what_is_planned(plan: Plan, definition: dict[str, Any]) -> No
     check_machine(plan)
 
 
-def read_items(plan: Plan, scenario: str) -> dict[str, Any]:
-    """The index of the prepared items of a scenario, after reading them through once.
+def read_items(plan: Plan, cell: Cell) -> dict[str, Any]:
+    """The index of the prepared items of a cell, after reading them through once.
 
     Raises:
         AugmarkError: They are not there, not whole, or not the planned ones.
     """
-    folder, planned = plan.items_index(scenario).parent, plan.content["scenarios"][scenario]["items_digest"]
+    folder = plan.items_index(cell.scenario, cell.mode).parent
+    planned = plan.item_set(cell.scenario, cell.mode)["digest"]
     items = open_items(folder)
     items.verify()
     if items.index.get("items_digest") != planned:
@@ -220,12 +229,17 @@ def _machine_lock() -> int:
 
 def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str, Any]) -> supervise.Outcome:
     """Supervise the rows of a job in the given order, with a labelled bar."""
-    limits = job.definition["limits"]
-    timeout = limits["probe_row_timeout_seconds" if kind == "probe" else "row_timeout_seconds"]
+    limits, adapter = job.definition["limits"], job.definition["adapter"]
+    compiles = any("compile" in row["setting"] for row in rows)  # which may take a minute on its own
+    short = kind == "probe" and not compiles
+    timeout = limits["probe_row_timeout_seconds" if short else "row_timeout_seconds"]
     told = {
         "kind": kind,
-        "adapter": job.definition["adapter"],
-        "threads": job.definition["timing"]["threads"],
+        "mode": job.cell.mode,
+        "adapter": adapter,
+        "runner": MODES[job.cell.mode].runner,
+        "module": library_module(adapter, job.cell.mode),
+        "export": MODES[job.cell.mode].export,
         "items_dir": str(job.items_dir.resolve()),
         "resident_bytes": int(job.memory_limit_bytes * limits["resident_share"]),
         **settings,
@@ -234,15 +248,20 @@ def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str
     with progress(label=label, total=len(rows), unit="row") as bar:
 
         def said(event: str, row: dict[str, Any]) -> None:
-            bar.update(1 if event == "result" else 0, note=row["transform"])
+            bar.update(1 if event == "result" else 0, note=row["id"])
 
-        return supervise.run(
-            told,
-            rows,
-            supervise.Limits(timeout, limits["startup_timeout_seconds"], job.memory_limit_bytes),
-            job.watched,
-            said,
-        )
+        outcome = supervise.Outcome()
+        # Threads are set before a library is imported: rows of another number need a process of their own.
+        for threads in dict.fromkeys(row["threads"] for row in rows):
+            supervise.run(
+                {**told, "threads": threads},
+                [row for row in rows if row["threads"] == threads],
+                supervise.Limits(timeout, limits["startup_timeout_seconds"], job.memory_limit_bytes),
+                job.watched,
+                said,
+                outcome,
+            )
+        return outcome
 
 
 def row_seed(job: Job, transform: str) -> int:
@@ -253,7 +272,7 @@ def row_seed(job: Job, transform: str) -> int:
 
 def in_seeded_order(job: Job, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows in a random order of the repeat's own, so that drift does not favour a transform."""
-    order = sorted(rows, key=lambda row: row["transform"])
+    order = sorted(rows, key=lambda row: row["id"])
     random.Random(row_seed(job, "order")).shuffle(order)
     return order
 

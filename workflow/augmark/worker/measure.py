@@ -11,6 +11,7 @@ import psutil
 
 from augmark import host, locks, record
 from augmark.errors import AugmarkError
+from augmark.modes import PLAIN
 from augmark.worker import job as jobs
 from augmark.worker import supervise
 from augmark.worker.probe import tally
@@ -27,7 +28,7 @@ def measure(job: jobs.Job) -> None:
     with jobs.machine_to_itself(job.cell.label, job.watched) as waited_seconds:
         outcome = jobs.run_rows(job, "measure", todo, dict(_settings(job))) if todo else supervise.Outcome()
     rows = [_final_row(job, planned, probed, carried, outcome) for planned in job.definition["rows"]]
-    content = _content(job, rows, outcome, [row["transform"] for row in todo])
+    content = _content(job, rows, outcome, [row["id"] for row in outcome.rows])
     content.update(
         started=record.iso(started),
         ended=record.iso(time.time()),
@@ -52,7 +53,7 @@ def _seconds_running() -> float:
 
 
 def read_probe(job: jobs.Job) -> dict[str, Row]:
-    """Transform -> what the probe found."""
+    """Row id -> what the probe found."""
     cell = job.cell
     path = job.plan.probe_path(cell.scenario, cell.mode, cell.library, cell.device)
     try:
@@ -99,7 +100,7 @@ def rows_to_time(job: jobs.Job, probed: dict[str, Row], carried: dict[str, Row])
     for planned in job.definition["rows"]:
         if planned["planned"] != "run" or planned["digest"] in carried:
             continue
-        seen = probed[planned["transform"]]
+        seen = probed[planned["id"]]
         if seen["status"] in record.MEASURED:
             told = {key: seen[key] for key in ("loops", "shape", "dtype")}
             rows.append(
@@ -108,6 +109,7 @@ def rows_to_time(job: jobs.Job, probed: dict[str, Row], carried: dict[str, Row])
                     **told,
                     "probed": seen["status"],
                     "probe_reason": seen["reason"],
+                    # The same for every library and condition: they draw the same, where they can.
                     "seed": jobs.row_seed(job, planned["transform"]),
                 }
             )
@@ -115,37 +117,45 @@ def rows_to_time(job: jobs.Job, probed: dict[str, Row], carried: dict[str, Row])
 
 
 def _settings(job: jobs.Job) -> Row:
-    rules = job.definition["timing"]
-    wanted = ("values", "warmup_seconds", "slow_measured_items")
-    return {"items": len(job.items["names"]), **{key: rules[key] for key in wanted}}
+    """What the worker is told of the whole cell: how many items, and the timing rules."""
+    return {
+        **job.definition["timing"],
+        "items": len(job.items["names"]),
+        # Of the order of items in each epoch: the same for every library and row.
+        "order_seed": jobs.row_seed(job, "epochs"),
+    }
 
 
 def _final_row(
     job: jobs.Job, planned: Row, probed: dict[str, Row], carried: dict[str, Row], outcome: supervise.Outcome
 ) -> Row:
-    transform, digest = planned["transform"], planned["digest"]
+    digest = planned["digest"]
     if planned["planned"] == "run" and digest in carried:
         return carried[digest]
-    row = record.blank_row(transform, digest, job.session)
+    row = record.blank_row(planned, job.session)
     if planned["planned"] != "run":
         return {**row, "status": planned["planned"], "reason": planned["reason"]}
-    timed = next((result for result in outcome.rows if result["transform"] == transform), None)
+    timed = next((result for result in outcome.rows if result["id"] == planned["id"]), None)
     if timed is None:
-        seen = probed[transform]
-        return {**row, "status": seen["status"], "reason": f"in the probe: {seen['reason']}"}
+        seen = probed[planned["id"]]
+        where = "" if seen["status"] == "unsupported" else "in the probe: "
+        return {**row, "status": seen["status"], "reason": f"{where}{seen['reason']}"}
     row.update(
         {key: timed[key] for key in record.ROW_FIELDS if key in timed and key not in ("started", "ended")}
     )
     row.update(started=record.iso(timed["started"]), ended=record.iso(timed["ended"]))
-    row["flags"] = _flags(job, timed, outcome)
+    row["flags"] = _flags(job, planned, timed, outcome)
     return row
 
 
-def _flags(job: jobs.Job, timed: Row, outcome: supervise.Outcome) -> list[str]:
-    flags = []
-    declared = job.definition["timing"]["threads"]
-    if any(count != declared for count in (timed.get("threads_read") or {}).values()):
+def _flags(job: jobs.Job, planned: Row, timed: Row, outcome: supervise.Outcome) -> list[str]:
+    flags = list(timed.get("flags", []))
+    loader, declared = timed.get("loader"), planned["threads"]
+    read = loader["threads_in_workers"] if loader else [timed.get("threads_read") or {}]
+    if declared is not None and any(count != declared for pools in read for count in pools.values()):
         flags.append("threads")
+    if loader and loader["oversubscribed"]:
+        flags.append("oversubscribed")
     if timed["status"] == "ok" and timed["items"] < len(job.items["names"]):
         flags.append("reduced-items")
     resident = outcome.processes[timed["process"]]["resident"]
@@ -160,7 +170,6 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
     commit, dirty = jobs.git_state()
     packages = {name: versions[0] for name, versions in locks.installed().items()}
     distribution = plan["libraries"][job.cell.library]["distribution"]
-    read = [row["threads_read"] for row in rows if row["threads_read"] and not row["carried"]]
     return {
         "schema": record.SCHEMA,
         "cell": job.cell.as_dict(),
@@ -172,7 +181,7 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
         "session": job.session,
         "order": order,
         "seed": job.definition["timing"]["seed"],
-        "threads": {"declared": job.definition["timing"]["threads"], "read": read[-1] if read else {}},
+        "threads": _threads(job, rows),
         "environment": {
             "lock_digest": job.definition["lock_digest"],
             "python": ".".join(map(str, sys.version_info[:3])),
@@ -194,6 +203,15 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
         "definition": job.definition,
         "rows": rows,
     }
+
+
+def _threads(job: jobs.Job, rows: list[Row]) -> Row:
+    """Threads of the plain rows: what was declared (None: as the library leaves them) and what was found."""
+    plain = [planned["threads"] for planned in job.definition["rows"] if planned["condition"] == PLAIN]
+    read = [row for row in rows if row["condition"] == PLAIN and row["threads_read"] and not row["carried"]]
+    loaders = [row["loader"]["threads_in_workers"] for row in read if row["loader"]]
+    found = loaders[-1][:1] if loaders else [row["threads_read"] for row in read[-1:]]
+    return {"declared": plain[0] if plain else None, "read": found[0] if found else {}}
 
 
 def _without_paths(config: Row, dataset: str) -> Row:

@@ -11,7 +11,7 @@ from augmark import record
 from augmark.worker import job as jobs
 from augmark.worker import timing
 
-SCHEMA = "augmark/probe/1"
+SCHEMA = "augmark/probe/2"
 
 
 def probe(job: jobs.Job) -> None:
@@ -24,10 +24,11 @@ def probe(job: jobs.Job) -> None:
     samples.mkdir()
     try:
         settings = {
-            "items": min(job.definition["probe_items"], len(job.items["names"])),
+            **rules,
+            "items": min(_items(job, planned), len(job.items["names"])),
+            "probe_items": job.definition["probe_items"],
             "samples_dir": str(samples.resolve()),
             **job.definition["probe"],
-            **{key: rules[key] for key in _NEEDED},
         }
         with jobs.machine_to_itself(f"probe {job.cell.label}", job.watched):
             outcome = jobs.run_rows(job, "probe", planned, settings)
@@ -35,14 +36,14 @@ def probe(job: jobs.Job) -> None:
         for row in outcome.rows:
             warm = row.get("warm_seconds_per_item")
             row["loops"] = None if warm is None else timing.loops_for(warm, items, rules["min_value_seconds"])
-        _zip_samples(samples, sample_archive(job.out))
+        _zip_samples(samples, job.out.with_suffix(".samples.zip"))
         content = {
             "schema": SCHEMA,
             "cell": {key: value for key, value in job.cell.as_dict().items() if key != "repeat"},
             "digest": job.definition["probe_digest"],
             "session": job.session,
             "processes": outcome.processes,
-            "rows": {row["transform"]: row for row in outcome.rows},
+            "rows": {row["id"]: row for row in outcome.rows},
         }
         record.replace_json(job.out, content)
         tally(job.cell.label.rpartition(" ")[0], outcome.rows)
@@ -50,12 +51,9 @@ def probe(job: jobs.Job) -> None:
         shutil.rmtree(samples, ignore_errors=True)
 
 
-_NEEDED = ("warmup_seconds", "slow_judged_on_items", "slow_floor_seconds_per_item")
-
-
-def sample_archive(probe_path: Path) -> Path:
-    """Where the pinned outputs of a probe lie."""
-    return probe_path.with_suffix(".samples.zip")
+def _items(job: jobs.Job, rows: list[dict[str, Any]]) -> int:
+    """Items to try rows on: the declared few, or a batch of them where rows are timed in batches."""
+    return max([job.definition["probe_items"], *(row["setting"].get("batched", 0) for row in rows)])
 
 
 def tally(label: str, rows: list[dict[str, Any]]) -> None:
@@ -66,7 +64,7 @@ def tally(label: str, rows: list[dict[str, Any]]) -> None:
     print(f"{label}: " + ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
     for row in rows:
         if row["status"] not in ("ok", "unsupported", "excluded"):
-            print(f"  {row['transform']}: {row['status']}: {row['reason']}")
+            print(f"  {record.row_name(row)}: {row['status']}: {row['reason']}")
 
 
 def _zip_samples(folder: Path, archive: Path) -> None:

@@ -1,99 +1,75 @@
-"""One row in the measured process: probing it, or timing it. Every failure is a status and a reason."""
+"""One row of a transform alone, or of decoding alone: trying it, and timing it."""
 
 from __future__ import annotations
 
 import gc
-import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from augmark.libraries.base import Adapter
-from augmark.worker import contract, timing
+from augmark.libraries.base import Adapter, Unsupported
+from augmark.modes import PLAIN
+from augmark.worker import building, contract, samples, status, timing
 
 Row = dict[str, Any]
 DRAWS = 8  # seeds over which a random transform must differ at least once
 
 
-class Raised(Exception):
-    """Calls of the transform raised: how many of how many, and the first error."""
+def probe_row(subject: Any, row: Row, job: Row, beat: Callable[[], None]) -> Row:
+    """Build a transform, check its contract, judge its speed warm, keep samples of its work.
 
-
-def build(adapter: Adapter, transform: str, params: dict[str, Any]) -> timing.Apply:
-    """Build one transform; a warning while it is built is an error, since libraries only warn on
-    unknown arguments and then measure their defaults."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return adapter.build(transform, params)
-
-
-def count_failures(apply: timing.Apply, items: Sequence[Any], calls: int, first: BaseException) -> Raised:
-    """Call ``calls`` times, count what raises, and say it with the error that was met first."""
-    failed = 0
-    for index in range(calls):
-        try:
-            apply(items[index % len(items)])
-        except Exception:
-            failed += 1
-    # The error that led here was seen on top of these calls and may not come again.
-    failed, calls = (failed, calls) if failed else (1, calls + 1)
-    return Raised(f"raised in {failed} of {calls} calls: {describe(first)}")
-
-
-def describe(error: BaseException) -> str:
-    """Type and first line of an error, short enough for a footnote."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
-
-
-def guarded(work: Callable[[], Row]) -> Row:
-    """Run one row's work and turn what it raises into a status and a reason."""
+    Args:
+        subject: ``micro.Subject``.
+    """
+    adapter, few = subject.adapter, job["probe_items"]
+    natives, items = subject.natives[:few], subject.items[:few]
+    apply = building.build(adapter, row, row["params"])
     try:
-        return work()
-    except contract.Invalid as error:
-        return {"status": "invalid", "reason": str(error)}
-    except Raised as error:
-        return {"status": "failed", "reason": str(error)}
-    except MemoryError as error:
-        return {"status": "oom", "reason": describe(error)}
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a library may even call sys.exit: that is a row's failure, not the job's
-        return {"status": "failed", "reason": f"raised while it was built or checked: {describe(error)}"}
-
-
-def probe_row(
-    adapter: Adapter, row: Row, natives: Sequence[Any], items: Sequence[np.ndarray], job: Row
-) -> Row:
-    """Build a transform, check its contract, judge its speed warm, keep a pinned sample."""
-    apply = build(adapter, row["transform"], row["params"])
-    try:
-        shape = _check_calls(adapter, apply, row, natives, items)
+        _prepared(adapter, apply, natives, beat)
+        shape = _check_calls(adapter, apply, row, natives, items, job)
+        beat()
         _check_randomness(adapter, apply, row, natives[0])
         warm = timing.warm_seconds_per_item(
             apply, natives, job["warmup_seconds"], job["slow_judged_on_items"]
         )
-    except contract.Invalid:
+        warm /= subject.group
+    except (contract.Invalid, Unsupported):
         raise
     except Exception as error:
-        raise count_failures(apply, natives, job["failure_calls"], error) from error
+        raise status.count_failures(apply, natives, job["failure_calls"], error) from error
     slow = warm > job["slow_floor_seconds_per_item"]
-    result = {
+    kept = row["condition"] == PLAIN and job["mode"] != "decode"
+    return {
         "status": "slow" if slow else "ok",
         "reason": f"{warm:.3g} s per item, floor {job['slow_floor_seconds_per_item']} s" if slow else None,
         "warm_seconds_per_item": warm,
         "shape": shape[0],
         "dtype": shape[1],
+        "sample": samples.keep(adapter, row, natives, items, job) if kept else None,
     }
-    result["sample"] = _keep_sample(adapter, row, natives, job)
-    return result
+
+
+def _prepared(adapter: Adapter, apply: timing.Apply, natives: Sequence[Any], beat: Callable[[], None]) -> Row:
+    """What a setting does before its first timed call (compile), and what is to be known of it."""
+    prepare = getattr(adapter, "prepare", None)
+    if prepare is None:
+        return {"first_call_seconds": None, "flags": []}
+    prepared = prepare(apply, natives)
+    beat()
+    return {"first_call_seconds": prepared.first_call_seconds, "flags": list(prepared.flags)}
 
 
 def _check_calls(
-    adapter: Adapter, apply: timing.Apply, row: Row, natives: Sequence[Any], items: Sequence[np.ndarray]
+    adapter: Adapter,
+    apply: timing.Apply,
+    row: Row,
+    natives: Sequence[Any],
+    items: Sequence[np.ndarray],
+    job: Row,
 ) -> tuple[str, str]:
+    if job["mode"] == "decode":
+        return _check_decoded(adapter, apply, row, natives, items, job["tolerance_mean_levels"])
     changed = False
     for index, (native, item) in enumerate(zip(natives, items, strict=True)):
         adapter.seed(index)
@@ -113,6 +89,22 @@ def _check_calls(
     return "x".join(map(str, output.shape)), str(output.dtype)
 
 
+def _check_decoded(
+    adapter: Adapter,
+    apply: timing.Apply,
+    row: Row,
+    natives: Sequence[Any],
+    items: Sequence[np.ndarray],
+    tolerance: float,
+) -> tuple[str, str]:
+    """A decoder's output is the image of the file: its size, and Pillow's pixels but for rounding."""
+    for native, item in zip(natives, items, strict=True):
+        output = adapter.to_numpy(apply(native))
+        contract.check_output(output, item, row["output"], adapter.dtype)
+        contract.check_decoded(output, item, tolerance)
+    return "x".join(map(str, output.shape)), str(output.dtype)
+
+
 def _check_randomness(adapter: Adapter, apply: timing.Apply, row: Row, native: Any) -> None:
     def draw(seed: int) -> np.ndarray:
         adapter.seed(seed)
@@ -128,52 +120,39 @@ def _check_randomness(adapter: Adapter, apply: timing.Apply, row: Row, native: A
         raise contract.Invalid("random although it is declared deterministic")
 
 
-def _keep_sample(adapter: Adapter, row: Row, natives: Sequence[Any], job: Row) -> str | None:
-    """Outputs with the randomness pinned, for the equivalence of libraries: uint8, one file per row."""
-    if row["pinned"] is None or job.get("samples_dir") is None:
-        return None
-    apply = build(adapter, row["transform"], {**row["params"], **row["pinned"]})
-    name = f"{row['transform']}.npz"
-    outputs = {}
-    for index, native in enumerate(natives[: job["sample_items"]]):
-        adapter.seed(index)
-        output = np.asarray(adapter.to_numpy(apply(native)))
-        if output.dtype.kind == "f":
-            output = np.clip(np.rint(output * 255.0), 0, 255).astype(np.uint8)
-        outputs[f"item{index}"] = output
-    np.savez_compressed(Path(job["samples_dir"]) / name, **outputs)
-    return name
-
-
-def measure_row(
-    adapter: Adapter, row: Row, natives: Sequence[Any], job: Row, beat: Callable[[], None]
-) -> Row:
+def measure_row(subject: Any, row: Row, job: Row, beat: Callable[[], None]) -> Row:
     """Time one row: warm-up, then the declared number of values.
 
     Returns:
         Row with raw seconds per item; of a slow row over fewer items, with status ``slow``.
     """
-    apply = build(adapter, row["transform"], row["params"])
+    adapter, group = subject.adapter, subject.group
+    apply = building.build(adapter, row, row["params"])
     slow = row["probed"] == "slow"
-    chosen = natives[: job["slow_measured_items"]] if slow else natives
+    few = max(1, job["slow_measured_items"] // group)
+    chosen = subject.natives[:few] if slow else subject.natives
     values_wanted, loops = (1, 1) if slow else (job["values"], row["loops"])
     gc.collect()
     try:
+        prepared = _prepared(adapter, apply, chosen, beat)
         calls, warm = timing.warm_up(apply, chosen, job["warmup_seconds"])
         beat()
         # After the warm-up, whose number of calls varies: the timed draws are the same on every run.
         adapter.seed(row["seed"])
         values = timing.values_of(apply, chosen, loops=loops, values=values_wanted, after=beat)
+    except Unsupported:
+        raise
     except Exception as error:
-        raise count_failures(apply, natives, len(natives), error) from error
+        raise status.count_failures(apply, chosen, len(chosen), error) from error
     return {
         "status": "slow" if slow else "ok",
         "reason": row["probe_reason"] if slow else None,
-        "values": values,
-        "warmups": [warm / calls],
+        "values": [value / group for value in values],
+        "warmups": [warm / calls / group],
         "loops": loops,
-        "items": len(chosen),
+        "items": len(chosen) * group,
         "timed_seconds": sum(values) * loops * len(chosen),
+        **prepared,
         "shape": row["shape"],
         "dtype": row["dtype"],
     }

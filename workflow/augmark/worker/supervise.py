@@ -29,6 +29,7 @@ from augmark.worker import threads
 Row = dict[str, Any]
 WORKER = Path(__file__).resolve().parents[3] / "scripts" / "worker.py"
 POLL_SECONDS = 0.1
+NAMED = ("id", "transform", "condition")  # what a result takes over from its planned row
 
 
 class Orphaned(Exception):
@@ -83,7 +84,7 @@ class Watched:
 class _Worker:
     """One worker process and the pipe that its events come through."""
 
-    def __init__(self, job: dict[str, Any], thread_count: int) -> None:
+    def __init__(self, job: dict[str, Any]) -> None:
         read_fd, write_fd = os.pipe()
         self.read_fd, self._buffer = read_fd, b""
         self.process = subprocess.Popen(
@@ -91,7 +92,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=sys.stderr,
             pass_fds=(write_fd,),
-            env={**os.environ, **threads.environment(thread_count)},
+            env=threads.environment(os.environ, job["threads"]),
             start_new_session=True,
         )
         os.close(write_fd)
@@ -114,15 +115,19 @@ class _Worker:
         return [json.loads(line) for line in lines if line]
 
     def resident_bytes(self) -> int:
-        """Resident memory of the worker and of all that it started."""
-        total = 0
+        """Resident memory of the worker and of all that it started; what they share is counted once."""
+        own, shared = 0, 0
         try:
             mine = psutil.Process(self.process.pid)
-            for process in [mine, *mine.children(recursive=True)]:
-                total += process.memory_info().rss
+            first, shared = _own_and_shared(mine)
+            own = first
+            for process in mine.children(recursive=True):
+                its, common = _own_and_shared(process)
+                # A forked process still holds the pages of the first as its own, some 350 MB with torch.
+                own, shared = own + max(0, its - first), max(shared, common)
         except psutil.Error:
             pass  # it ended while we looked
-        return total
+        return own + shared
 
     def kill(self) -> None:
         """End it and everything that it started."""
@@ -141,33 +146,41 @@ class _Worker:
         os.close(self.read_fd)
 
 
+def _own_and_shared(process: psutil.Process) -> tuple[int, int]:
+    """Resident bytes of a process: its own, and those in mapped files and shared memory (Linux; else 0)."""
+    memory = process.memory_info()
+    shared = getattr(memory, "shared", 0)
+    return memory.rss - shared, shared
+
+
 def run(
     job: dict[str, Any],
     rows: list[Row],
     limits: Limits,
     watched: Watched,
     said: Callable[[str, Row], None],
-) -> Outcome:
+    outcome: Outcome,
+) -> None:
     """Have all rows done by as many workers as it takes.
 
     Args:
         job: What every worker is told, without rows.
         rows: In the order in which they are to be done.
         said: Called with ``"row"`` when a row begins and ``"result"`` when it has a status.
+        outcome: What comes back is added to it.
 
     Raises:
         AugmarkError: A worker ended before its first row: no row is to blame.
         Orphaned: Whoever started this job is gone.
     """
-    outcome, left = Outcome(), list(rows)
+    left = list(rows)
     while left:
-        worker = _Worker({**job, "rows": left}, job["threads"])
+        worker = _Worker({**job, "rows": left})
         try:
             _Follower(worker, left, limits, watched, said, outcome).follow()
         finally:
             worker.kill()
             worker.close()
-    return outcome
 
 
 class _Follower:
@@ -195,6 +208,7 @@ class _Follower:
         self.begun = time.monotonic()
         self.deadline = self.begun + limits.startup_timeout_seconds
         self.in_flight: float | None = None  # when the row in hand began, seconds since the epoch
+        self.retired = False
 
     def follow(self) -> None:
         """Until the worker has ended, or a limit ends it.
@@ -212,6 +226,8 @@ class _Follower:
                 return
             for event in events:
                 self._heard(event)
+            if self.retired:
+                return  # it may hang in its end, for the sake of which it gave up: it is not waited for
             if resident > self.limits.memory_limit_bytes:
                 limit = f"resident memory {resident:,} B, limit {self.limits.memory_limit_bytes:,} B"
                 self._stop("oom", limit)
@@ -234,6 +250,8 @@ class _Follower:
             self.said("row", self.left[0])
         elif kind == "result":
             self._finish(event["row"])
+        elif kind == "retired":
+            self.retired = True
         # Whatever was heard is a sign of life (a beat comes after each value): the limit starts anew.
         limits = self.limits
         idle = self.in_flight is None
@@ -242,7 +260,8 @@ class _Follower:
 
     def _finish(self, result: Row) -> None:
         self.in_flight = None
-        result.update(process=self.about["process"], transform=self.left[0]["transform"])
+        row = self.left[0]
+        result.update(process=self.about["process"], **{name: row[name] for name in NAMED})
         self.outcome.rows.append(result)
         self.said("result", result)
         self.left.pop(0)

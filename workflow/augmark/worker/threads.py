@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 POOL_VARIABLES = (
@@ -22,9 +23,16 @@ QUIET = {"ALBUMENTATIONS_NO_TELEMETRY": "1", "ALBUMENTATIONS_OFFLINE": "1", "NO_
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
 
-def environment(threads: int) -> dict[str, str]:
-    """The variables that a worker is started with."""
-    return {**{name: str(threads) for name in POOL_VARIABLES}, **QUIET, **ALLOCATOR}
+def environment(inherited: Mapping[str, str], threads: int | None) -> dict[str, str]:
+    """The variables that a worker is started with.
+
+    Args:
+        inherited: Those of whoever starts it.
+        threads: Of every pool; None leaves pools as the libraries do, whatever the user's shell says.
+    """
+    pools = {} if threads is None else {name: str(threads) for name in POOL_VARIABLES}
+    others = {name: value for name, value in inherited.items() if name not in POOL_VARIABLES}
+    return {**others, **pools, **QUIET, **ALLOCATOR}
 
 
 def read_back() -> dict[str, int]:
