@@ -18,6 +18,7 @@ configfile: "config/config.yaml"
 
 
 from augmark import planning, running
+from augmark.analysis import sampled
 from augmark.errors import AugmarkError
 
 try:
@@ -45,7 +46,7 @@ wildcard_constraints:
     digest="[0-9a-f]{10}",
     audit="[0-9a-f]{10}",
     table="[a-z0-9-]+",
-    kind="throughput|coverage",
+    kind="throughput|coverage|bounds",
     python="[a-z]+-[0-9.]+",
 
 
@@ -68,7 +69,9 @@ include: "workflow/rules/stage.smk"
 include: "workflow/rules/environments.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/collect.smk"
+include: "workflow/rules/equivalence.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/regimes.smk"
 
 
 onstart:

@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from augmark.analysis.classes import read_classes
 from augmark.analysis.frame import read_records
 from augmark.analysis.publish import write_summary
 from augmark.analysis.tables import analyse
@@ -16,10 +17,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plan", required=True, type=Path)
     parser.add_argument("--records", required=True, type=Path, help="records.parquet of one machine")
+    parser.add_argument("--classes", required=True, type=Path, help="equivalence.csv")
     parser.add_argument("--out", required=True, type=Path, help="the CSV to write")
     args = parser.parse_args()
     plan = json.loads(args.plan.read_text(encoding="utf-8"))
-    write_summary(analyse(read_records(args.records), plan), args.out)
+    write_summary(analyse(read_records(args.records), plan, read_classes(args.classes)), args.out)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from augmark.analysis.classes import read_classes
 from augmark.analysis.frame import read_records
 from augmark.analysis.publish import write_table
 from augmark.analysis.tables import analyse
@@ -16,11 +17,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plan", required=True, type=Path)
     parser.add_argument("--records", required=True, type=Path, help="records.parquet of one machine")
+    parser.add_argument("--classes", required=True, type=Path, help="equivalence.csv")
     parser.add_argument("--table", required=True, help="the table's id in the plan")
     parser.add_argument("--out", required=True, type=Path, nargs="+", help=".md, .csv and .tex files")
     args = parser.parse_args()
     plan = json.loads(args.plan.read_text(encoding="utf-8"))
-    write_table(analyse(read_records(args.records), plan), args.table, args.out)
+    write_table(analyse(read_records(args.records), plan, read_classes(args.classes)), args.table, args.out)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
+import pandas as pd
+
+from augmark.analysis.classes import frame_of_lines
 from augmark.analysis.frame import Records, frame_of
 from augmark.analysis.gather import record_lines
 from augmark.cell import Cell, short_digest
+from augmark.record import ROW_FIELDS
 
 MACHINE = "local-3f9a"
 TABLE = "image-rgb-micro"
@@ -40,7 +45,12 @@ ORIGIN = {
 def plan_row(transform: str, planned: str = "run", reason: str | None = None, **more: Any) -> dict[str, Any]:
     """One row of a definition, without its digest."""
     return {
+        "id": transform,
         "transform": transform,
+        "condition": "plain",
+        "setting": {},
+        "chunked": None,
+        "loader": None,
         "planned": planned,
         "reason": reason,
         "params": {},
@@ -58,8 +68,13 @@ def make_plan(
     stamp: str | None = None,
     machine: str = MACHINE,
     salt: str = "",
+    scenario: str = "image-rgb",
+    mode: str = "micro",
 ) -> dict[str, Any]:
-    """A plan of one table: library -> its rows (a name, or ``plan_row``). ``salt`` makes other digests."""
+    """A plan of one table: library -> its rows (a name, or ``plan_row``). ``salt`` makes other digests.
+
+    The table is ``<scenario>-<mode>``.
+    """
     definitions: dict[str, Any] = {}
     cells = []
     for library, named in offers.items():
@@ -68,13 +83,13 @@ def make_plan(
             row["digest"] = short_digest([library, row["transform"], row["planned"], row.get("salt", salt)])
         digest = short_digest([row["digest"] for row in rows])
         definition = {"digest": digest, "timing": TIMING, "limits": {}, "rows": rows}
-        definitions[f"image-rgb/micro/{library}/cpu"] = definition
+        definitions[f"{scenario}/{mode}/{library}/cpu"] = definition
         for repeat in range(repeats):
-            cell = Cell(machine, "image-rgb", "micro", library, "cpu", repeat)
+            cell = Cell(machine, scenario, mode, library, "cpu", repeat)
             path = str(cell.record_path(digest))
             cells.append({**cell.as_dict(), "digest": digest, "path": path, "priority": 1})
     return {
-        "schema": "augmark/plan/1",
+        "schema": "augmark/plan/2",
         "campaign": "demo",
         "depth": depth,
         "stamp": stamp,
@@ -91,10 +106,10 @@ def make_plan(
         "definitions": definitions,
         "cells": cells,
         "tables": {
-            TABLE: {
+            f"{scenario}-{mode}": {
                 "title": "RGB images, transform alone",
-                "scenario": "image-rgb",
-                "mode": "micro",
+                "scenario": scenario,
+                "mode": mode,
                 "devices": ["cpu"],
                 "campaigns": ["demo"],
             }
@@ -122,16 +137,14 @@ def _record_row(
     planned: Mapping[str, Any], told: Mapping[str, Any], library: str, repeat: int, session: str
 ) -> dict[str, Any]:
     form, dtype = FORMS.get(library, ("uint8 HWC", "uint8"))
-    unknown = ["values", "warmups", "loops", "items", "form", "dtype", "shape", "process", "started", "ended"]
     row = {
-        **dict.fromkeys([*unknown, "reason", "wall_seconds", "threads_read"]),
-        "transform": planned["transform"],
+        **dict.fromkeys(ROW_FIELDS),
+        **{name: planned[name] for name in ("transform", "condition", "chunked")},
         "digest": planned["digest"],
         "session": session,
         "timed_seconds": 0.0,
         "flags": [],
         "carried": False,
-        "carried_from": None,
     }
     if told.get("values"):
         minute = f"2026-11-30T10:0{repeat % 10}"
@@ -158,14 +171,17 @@ def make_record(
     """
     cell = next(c for c in plan["cells"] if c["library"] == library and c["repeat"] == repeat)
     rows = []
-    for planned in plan["definitions"][f"image-rgb/micro/{library}/cpu"]["rows"]:
+    definition = plan["definitions"][
+        "/".join(cell[name] for name in ("scenario", "mode", "library", "device"))
+    ]
+    for planned in definition["rows"]:
         told = found.get(planned["transform"])
         if planned["planned"] != "run":
             told = unmeasured(planned["planned"], planned["reason"])
         if told is not None:
             rows.append(_record_row(planned, told, library, repeat, session))
     whole = {
-        "schema": "augmark/record/1",
+        "schema": "augmark/record/2",
         "cell": {name: cell[name] for name in ("machine", "scenario", "mode", "library", "device", "repeat")},
         "digest": cell["digest"],
         "depth": plan["depth"],
@@ -196,7 +212,7 @@ def make_record(
         "processes": [],
         "probe": "0123456789",
         "plan": short_digest(plan),
-        "definition": plan["definitions"][f"image-rgb/micro/{library}/cpu"],
+        "definition": definition,
         "rows": rows,
     }
     return {**whole, **more}
@@ -217,3 +233,33 @@ def make_records(plan: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) 
         cells=tuple(sorted(paths.values())),
         host=HOST,
     )
+
+
+def make_classes(
+    plan: Mapping[str, Any], other: Mapping[tuple[str, str], tuple[str | None, str | None]] | None = None
+) -> pd.DataFrame:
+    """equivalence.csv of a plan: every pair of libraries identical, but for those in ``other``.
+
+    Args:
+        plan: From ``make_plan``.
+        other: A pair of libraries -> class and reason; a class of None leaves the pair out.
+    """
+    other = {frozenset(pair): told for pair, told in (other or {}).items()}
+    offers: dict[tuple[str, str], list[str]] = {}
+    unpinnable = set()
+    for key, definition in plan["definitions"].items():
+        scenario, _, library, _ = key.split("/")
+        for row in definition["rows"]:
+            offers.setdefault((scenario, row["transform"]), []).append(library)
+            if row["pinned"] is None:
+                unpinnable.add(row["transform"])
+    lines = []
+    for (scenario, transform), libraries in offers.items():
+        for pair in combinations(libraries, 2):
+            name, reason = other.get(
+                frozenset(pair), ("unpinnable" if transform in unpinnable else "identical", None)
+            )
+            line = {"transform": transform, "scenario": scenario, "library_a": pair[0], "library_b": pair[1]}
+            if name is not None:
+                lines.append({**line, "class": name, "reason": reason})
+    return frame_of_lines(lines)

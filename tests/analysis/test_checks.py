@@ -54,7 +54,7 @@ def test_a_plan_that_has_grown_is_refused():
         ({"depth": "min"}, "depths are mixed: max, min"),
         ({"dataset": {"digest": "e" * 64}}, "datasets of image-rgb are mixed"),
         ({"dataset": {"manifest_digest": "n" * 64}}, "item manifests of image-rgb are mixed"),
-        ({"dataset": {"items_digest": "other00000"}}, "prepared items of image-rgb are mixed"),
+        ({"dataset": {"items_digest": "other00000"}}, "prepared items of image-rgb micro are mixed"),
     ],
 )
 def test_mixed_records_are_refused(changed, message):

@@ -105,7 +105,7 @@ def test_fifty_eight_transforms_fit_a_page(tmp_path):
 def test_transforms_are_sorted_by_speed():
     """The fastest first, those without a number last."""
     plan, records = all_statuses()
-    order = figures._by_speed(analyse(records, plan).summary)
+    order = figures.by_speed(analyse(records, plan).summary)
     assert order[:2] == ["Flip", "Slow"]
     assert order[2:] == sorted(order[2:])
 
@@ -184,6 +184,30 @@ def test_a_row_that_nobody_timed_is_no_job_of_timing():
     assert timed_shares(make_records(plan, records).frame)["timed_share"].to_list() == [0.9]
     alone = timed_shares(make_records(plan, records[:1]).frame)
     assert alone["timed_share"].isna().to_list() == [True]
+
+
+@pytest.mark.parametrize("mode", ["decode", "dataloader-memory"])
+def test_other_modes_have_no_target(tmp_path, mode):
+    """Start or warm-up outweigh what is timed: half of the wall time is shown, without a verdict."""
+    plan = make_plan({"pillow": ["Flip"]}, repeats=1, mode=mode)
+    records = [make_record(plan, "pillow", 0, {"Flip": measured(1.0)}, timed_seconds=30.0)]
+    shares = timed_shares(make_records(plan, records).frame)
+    assert report(shares, plan).splitlines()[1:] == [f"  image-rgb {mode} pillow: 50%"]
+    both = pd.concat([shares, shares.assign(mode="micro")])
+    figures.efficiency(both, plan, [tmp_path / "e.pdf"])
+    assert (tmp_path / "e.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_one_row_draws(tmp_path):
+    """Mode decode has one row: both figures of its table are drawn, no lower than with a few."""
+    plan = make_plan({"kornia": ["Decode"], "pillow": ["Decode"]}, repeats=1, mode="decode")
+    found = {"kornia": measured(0.01), "pillow": unmeasured("failed", "a reason")}
+    records = [make_record(plan, name, 0, {"Decode": told}) for name, told in found.items()]
+    analysis = analyse(make_records(plan, records), plan)
+    for draw in (figures.throughput, figures.coverage_grid):
+        draw(analysis, "image-rgb-decode", [tmp_path / "f.png"])
+        with Image.open(tmp_path / "f.png") as image:
+            assert image.size[1] / 200 > 1.8
 
 
 def test_report_names_the_library_below_the_target():

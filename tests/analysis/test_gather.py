@@ -173,7 +173,7 @@ def _set(record, path, value):
         (["wall_seconds"], -1.0, "wall_seconds"),
         (["dataset", "digest"], None, "dataset/digest"),
         (["cell", "repeat"], 1, "cell: is not the cell that the path names"),
-        (["rows", 1, "transform"], "Flip", "transform Flip is there twice"),
+        (["rows", 1, "transform"], "Flip", "rows: Flip is there twice"),
     ],
 )
 def test_a_wrong_record_is_refused_with_file_and_field(path, value, message):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from augmark.analysis.classes import Classes
 from augmark.analysis.coverage import cover
 from augmark.analysis.statistics import (
     Rules,
@@ -21,11 +22,11 @@ from augmark.analysis.statistics import (
 from augmark.errors import AugmarkError
 from tests.analysis.synthetic import (
     STATISTICS,
+    make_classes,
     make_plan,
     make_record,
     make_records,
     measured,
-    plan_row,
     unmeasured,
 )
 
@@ -34,7 +35,13 @@ T_975_2 = 4.302652729911275  # tabulated: two degrees of freedom, 97.5 %
 T_975_4 = 2.7764451051977987  # four degrees of freedom
 
 
-def summary_of(seconds, *, offers=None, sessions=None, status="ok", flags=()):
+def summarized(plan, records, other=None):
+    """Records of a plan, summarized, index: library; ``other``: pairs whose work is not identical."""
+    rows = cover(plan, make_records(plan, records).frame).rows
+    return summarize(rows, RULES, Classes.of_frame(make_classes(plan, other))).set_index("library")
+
+
+def summary_of(seconds, *, offers=None, sessions=None, status="ok", flags=(), other=None):
     """Library -> seconds per repeat of one transform, summarized; index: library."""
     offers = offers or {library: ["Flip"] for library in seconds}
     plan = make_plan(offers, repeats=max(map(len, seconds.values())))
@@ -49,7 +56,7 @@ def summary_of(seconds, *, offers=None, sessions=None, status="ok", flags=()):
         for library, values in seconds.items()
         for repeat, value in enumerate(values)
     ]
-    return summarize(cover(plan, make_records(plan, records).frame).rows, RULES).set_index("library")
+    return summarized(plan, records, other)
 
 
 def test_student_interval_is_the_formula():
@@ -169,14 +176,78 @@ def test_a_library_alone_is_not_best():
     assert not summary_of({"kornia": [1.0, 1.0, 1.0]}).loc["kornia", "best"]
 
 
-def test_other_work_and_other_threads_are_not_compared():
-    """A row that is declared different keeps its figure and is neither winner nor loser."""
-    offers = {"kornia": [plan_row("Flip", different="bilinear")], "pillow": ["Flip"], "torchvision": ["Flip"]}
-    lines = summary_of({"kornia": [1.0] * 3, "pillow": [2.0] * 3, "torchvision": [4.0] * 3}, offers=offers)
+def test_the_fastest_does_not_win_with_other_work():
+    """It keeps its figure, and says in words what it is that it does."""
+    lines = summary_of(
+        {"kornia": [1.0] * 3, "pillow": [2.0] * 3, "torchvision": [4.0] * 3},
+        other={
+            ("kornia", "pillow"): ("different", "bilinear"),
+            ("kornia", "torchvision"): ("different", "x"),
+        },
+    )
     assert lines["best"].to_dict() == {"kornia": False, "pillow": True, "torchvision": False}
     assert lines.loc["kornia", "marks"] == ("different",)
+    assert lines.loc["kornia", "different"] == "against pillow: bilinear"
+    assert lines.loc["torchvision", "ratio"] == pytest.approx(2.0)
+    assert lines.loc["kornia", "throughput"] == 1.0
+
+
+def test_other_threads_are_not_compared():
+    """A row with another thread count is neither winner nor loser."""
     flagged = summary_of({"kornia": [1.0] * 3, "pillow": [2.0] * 3}, flags=["threads"])
     assert flagged["best"].to_list() == [False, False]
+
+
+def test_closeness_does_not_add_up():
+    """a ~ b and b ~ c, but a is not c: the pair with the fastest is compared, the third is marked."""
+    lines = summary_of(
+        {"kornia": [1.0] * 3, "pillow": [2.0] * 3, "torchvision": [4.0] * 3},
+        other={("kornia", "torchvision"): ("different", "far"), ("pillow", "torchvision"): ("close", None)},
+    )
+    assert lines["marks"].map(lambda marks: "different" in marks).to_list() == [False, False, True]
+    assert lines.loc["kornia", "best"]
+    assert lines.loc["torchvision", "different"] == "against kornia: far"
+
+
+def test_most_libraries_decide_what_the_work_is():
+    """Two agree with the fastest's competitor only: the larger set is compared, not the faster one."""
+    apart = {
+        (one, other): ("different", "a lens")
+        for one in ("kornia", "opencv")
+        for other in ("albumentationsx", "pillow", "torchvision")
+    }
+    seconds = {"kornia": 1.0, "opencv": 1.5, "albumentationsx": 2.0, "pillow": 3.0, "torchvision": 4.0}
+    lines = summary_of({name: [value] * 3 for name, value in seconds.items()}, other=apart)
+    assert set(lines.index[lines["best"]]) == {"albumentationsx"}
+    assert {name for name, marks in lines["marks"].items() if "different" in marks} == {"kornia", "opencv"}
+
+
+def test_where_no_two_agree_nothing_is_compared():
+    """Both are marked, and the reason stands at both."""
+    lines = summary_of(
+        {"kornia": [1.0] * 3, "pillow": [2.0] * 3}, other={("kornia", "pillow"): ("different", "pads")}
+    )
+    assert lines["marks"].to_list() == [("different",), ("different",)]
+    assert lines["different"].to_list() == ["against pillow: pads", "against kornia: pads"]
+    assert lines["ratio"].isna().all()
+
+
+def test_without_a_sample_nothing_is_compared():
+    """A pair that has no class, as after a failed probe: marked, no winner."""
+    lines = summary_of({"kornia": [1.0] * 3, "pillow": [2.0] * 3}, other={("kornia", "pillow"): (None, None)})
+    assert marks_and_winners(lines) == ({"kornia": ("unsampled",), "pillow": ("unsampled",)}, set())
+
+
+def test_decoders_are_not_gated():
+    """What is decoded is the contract of a decoder: no class is needed."""
+    plan = make_plan({"kornia": ["Decode"], "pillow": ["Decode"]}, mode="decode")
+    records = [
+        make_record(plan, name, repeat, {"Decode": measured(seconds)})
+        for name, seconds in (("kornia", 1.0), ("pillow", 2.0))
+        for repeat in range(3)
+    ]
+    lines = summarized(plan, records, {("kornia", "pillow"): (None, None)})
+    assert set(lines.index[lines["best"]]) == {"kornia"}
 
 
 def summary_of_rows(rows, *, offers=None, **more):
@@ -187,7 +258,7 @@ def summary_of_rows(rows, *, offers=None, **more):
         for library, row in rows.items()
         for repeat in range(3)
     ]
-    return summarize(cover(plan, make_records(plan, records).frame).rows, RULES).set_index("library")
+    return summarized(plan, records)
 
 
 def marks_and_winners(lines):
@@ -256,7 +327,7 @@ def test_repeats_on_different_items_equal_nothing():
     records = [
         make_record(plan, name, k, {"Flip": row}) for name in found for k, row in enumerate(found[name])
     ]
-    lines = summarize(cover(plan, make_records(plan, records).frame).rows, RULES).set_index("library")
+    lines = summarized(plan, records)
     assert marks_and_winners(lines) == ({"pillow": ("items",), "torchvision": ()}, set())
 
 
@@ -273,17 +344,11 @@ def test_another_dtype_than_the_fastest_is_compared_and_marked():
 
 
 def test_what_cannot_be_pinned_is_not_compared():
-    """As Elastic in the plan: one library is declared other, the rest cannot be shown alike."""
-    offers = {
-        "albumentationsx": [plan_row("Flip", pinned=None, different="a coarse grid")],
-        "kornia": [plan_row("Flip", pinned=None)],
-        "torchvision": [plan_row("Flip", pinned=None)],
-    }
-    lines = summary_of({name: [1.0 + k] * 3 for k, name in enumerate(offers)}, offers=offers)
-    assert marks_and_winners(lines) == (
-        {"albumentationsx": ("different",), "kornia": ("unpinned",), "torchvision": ("unpinned",)},
-        set(),
-    )
+    """As Elastic in the plan: that any two do the same cannot be shown."""
+    names = ["albumentationsx", "kornia", "torchvision"]
+    unpinned = {(a, b): ("unpinnable", "drawn") for a in names for b in names if a < b}
+    lines = summary_of({name: [1.0 + k] * 3 for k, name in enumerate(names)}, other=unpinned)
+    assert marks_and_winners(lines) == (dict.fromkeys(names, ("unpinned",)), set())
     assert lines["comparison"].isna().all()
     assert lines["throughput"].to_list() == [1.0, 0.5, pytest.approx(1 / 3)]
 

@@ -20,6 +20,7 @@ from augmark.errors import AugmarkError
 from tests.analysis.synthetic import (
     TABLE,
     carried,
+    make_classes,
     make_plan,
     make_record,
     make_records,
@@ -31,9 +32,9 @@ from tests.analysis.synthetic import (
 WITHOUT_NUMBER = [name for name in SHOWN if name not in ("ok", "slow")]
 
 
-def table_of(plan, records):
-    """The plan's one table."""
-    return build_table(analyse(make_records(plan, records), plan), TABLE)
+def table_of(plan, records, other=None):
+    """The plan's one table; ``other``: pairs of libraries whose work is not identical."""
+    return build_table(analyse(make_records(plan, records), plan, make_classes(plan, other)), TABLE)
 
 
 def simple(seconds, *, repeats=3, **more):
@@ -159,15 +160,19 @@ def test_slow_rows_keep_their_figure_and_a_mark():
 
 def test_marks_of_the_worker_are_explained():
     """Flags with a letter and flags without, carried rows and declared differences."""
-    plan = make_plan({"kornia": [plan_row("Flip", different="flips twice")], "pillow": ["Flip"]}, repeats=1)
+    plan = make_plan({"kornia": ["Flip"], "pillow": ["Flip"]}, repeats=1)
     odd = carried(1.0, flags=["threads", "throttled", "not-resident"])
-    table = table_of(plan, [make_record(plan, library, 0, {"Flip": odd}) for library in ("kornia", "pillow")])
-    assert [entry.marks for entry in table.rows[0][1]] == ["wtcf", "tcf"]
+    records = [make_record(plan, library, 0, {"Flip": odd}) for library in ("kornia", "pillow")]
+    table = table_of(plan, records, {("kornia", "pillow"): ("different", "flips twice")})
+    assert [entry.marks for entry in table.rows[0][1]] == ["wtcf", "wtcf"]
     assert [letter for letter, _ in table.legend] == ["w", "t", "c", "f"]
     assert table.legend[-1][1] == (
         "flagged by the measuring process: not-resident (not all of its items were in memory), throttled"
     )
-    assert table.footnotes == ["other work: flips twice"]
+    assert table.footnotes == [
+        "other work: against pillow: flips twice",
+        "other work: against kornia: flips twice",
+    ]
 
 
 def test_every_reason_not_to_compare_has_its_letter():
@@ -281,7 +286,9 @@ def test_files_are_the_same_each_time(tmp_path):
 found_rows = st.one_of(
     st.builds(measured, st.floats(1e-6, 1e3), st.sampled_from(["ok", "slow"])),
     st.builds(
-        unmeasured, st.sampled_from([s for s in WITHOUT_NUMBER if s not in ("not-run",)]), st.text(min_size=1)
+        unmeasured,
+        st.sampled_from([s for s in WITHOUT_NUMBER if s not in ("not-run",)]),
+        st.text(min_size=1).filter(str.strip),
     ),
     st.none(),
 )

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.skipif(
     f"cpython-{OLDEST_PYTHON}" != python_tag(), reason=f"the stand-in needs Python {OLDEST_PYTHON}"
 )
 
-WORDS = ["paper_tables", "--sdm", "conda", "--config", "libraries=pillow", "transforms=HorizontalFlip,Invert"]
+KEYS = ["modes=micro", "libraries=pillow", "transforms=HorizontalFlip,Invert"]
+WORDS = ["paper_tables", "--sdm", "conda", "--config", *KEYS]
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,16 @@ pytestmark = pytest.mark.timeout(1800)
 
 LIBRARIES = ("albumentationsx", "torchvision", "kornia", "pillow")
 CONTROLS = ("control-copy", "control-slow")
+# What the demo measures: scenario and mode -> who takes part.
+PLACES = {
+    ("image-rgb", "micro"): {*LIBRARIES, *CONTROLS},
+    ("image-rgb", "decode"): {*LIBRARIES},
+    ("image-rgb", "dataloader-memory"): {*LIBRARIES},
+    ("image-rgb", "dataloader-decode"): {*LIBRARIES},
+    ("image-9ch", "micro"): {*LIBRARIES, *CONTROLS} - {"pillow"},
+    ("image-9ch", "dataloader-memory"): {*LIBRARIES} - {"pillow"},
+    ("image-9ch", "dataloader-decode"): {*LIBRARIES} - {"pillow"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +69,12 @@ def pins(project, environment):
 def test_every_product_is_there(ran):
     """Tables, figures, coverage, records and a pyperf file per cell; each figure opens."""
     results = ran[0].results
-    drawn = ("image-rgb-micro.throughput", "image-rgb-micro.coverage", "efficiency")
-    names = [f"tables/image-rgb-micro.{end}" for end in ("md", "csv", "tex")]
-    names += [f"tables/{name}" for name in ("summary.csv", "efficiency.csv", "coverage.txt")]
+    tables = ["-".join(place) for place in PLACES]
+    drawn = [f"{name}.{kind}" for name in tables for kind in ("throughput", "coverage")] + ["efficiency"]
+    drawn += [f"{name}.bounds" for name in tables if "dataloader" in name]
+    names = [f"tables/{name}.{end}" for name in tables for end in ("md", "csv", "tex")]
+    names += [f"tables/{name}" for name in ("summary.csv", "efficiency.csv", "bounds.csv", "coverage.txt")]
+    names += [f"tables/equivalence.{end}" for end in ("csv", "md")]
     names += [f"figures/{stem}.{end}" for stem in drawn for end in ("pdf", "png")]
     names += [f"pyperf/{cell['path']}" for cell in plan_of(ran[0])["cells"]]
     assert [] == [name for name in names if not (results / name).stat().st_size]
@@ -85,7 +98,11 @@ def test_the_run_ends_by_saying_where_things_are(ran):
 def test_every_planned_row_is_ok_or_unsupported(ran, records):
     """Nothing failed, and what is unsupported is what the configuration says."""
     definitions = plan_of(ran[0])["definitions"]
-    assert 12 == len(records)
+    assert 2 * sum(map(len, PLACES.values())) == len(records)
+    found = {place: set() for place in PLACES}
+    for record in records:
+        found[record["cell"]["scenario"], record["cell"]["mode"]].add(record["cell"]["library"])
+    assert PLACES == found
     for record in records:
         place = "/".join(record["cell"][name] for name in ("scenario", "mode", "library", "device"))
         expected = {row["transform"]: row["planned"] for row in definitions[place]["rows"]}
@@ -97,7 +114,10 @@ def test_every_planned_row_is_ok_or_unsupported(ran, records):
 def test_all_libraries_time_the_same_items(ran, records):
     """One manifest digest in every record: the manifest's own; and no library was given fewer items."""
     assert {manifest_of(ran[0])["manifest_digest"]} == {r["dataset"]["manifest_digest"] for r in records}
-    assert 1 == len({record["dataset"]["items_digest"] for record in records})
+    items = {(record["cell"]["scenario"], record["dataset"]["items_digest"]) for record in records}
+    assert ["image-9ch", "image-rgb"] == sorted(
+        scenario for scenario, _ in items
+    )  # one set each, in all modes
     assert {48} == {row["items"] for r in records for row in r["rows"] if row["status"] == "ok"}
 
 
@@ -119,8 +139,41 @@ def test_one_thread_is_read_back_from_every_library(records):
     for record in records:
         assert 1 == record["threads"]["declared"]
         for row in record["rows"]:
-            assert {1} >= set((row["threads_read"] or {}).values()), (record["cell"], row["transform"])
+            # Of a loader's row: in each of its workers.
+            inside = row["loader"]["threads_in_workers"] if row["loader"] else [row["threads_read"] or {}]
+            for pools in inside:
+                assert {1} >= set(pools.values()), (record["cell"], row["transform"])
             assert "threads" not in row["flags"]
+
+
+def test_a_loader_s_rows_say_how_they_were_loaded_and_what_bounds_them(records):
+    """Batches and workers of the depth, two timed epochs after the first, and the parts of an item's time."""
+    loaded = [row for r in records if "dataloader" in r["cell"]["mode"] for row in r["rows"]]
+    assert 2 * 3 * (4 + 4 + 3 + 3) == len(loaded)
+    for row in loaded:
+        loader = row["loader"]
+        assert (8, 2) == (loader["batch_size"], loader["workers"])
+        assert 2 == len(row["values"]) == loader["epochs"]
+        assert 2 == len(loader["threads_in_workers"])
+        assert loader["startup_seconds"] > 0
+        assert loader["first_epoch_seconds"] > 0
+        split = loader["split"]
+        parts = ("decode", "augment", "collate")
+        assert all(split[f"{part}_seconds_per_item"] >= 0 for part in parts)
+        assert split["augment_seconds_per_item"] > 0
+        assert split["copy_seconds_per_item"] is None  # there is nothing to copy to
+        assert loader["bound_by"]
+
+
+def test_a_row_in_chunks_says_so_up_to_its_record(records):
+    """torchvision's Brightness of nine channels, and no row of RGB images."""
+    why = {
+        (r["cell"]["scenario"], r["cell"]["library"], row["transform"]): row["chunked"]
+        for r in records
+        for row in r["rows"]
+        if row["chunked"]
+    }
+    assert {("image-9ch", "torchvision", "Brightness"): "adjust_brightness takes 1 or 3 channels"} == why
 
 
 def test_the_table_names_the_versions_of_the_locks(ran):
@@ -137,8 +190,9 @@ def test_the_table_names_the_versions_of_the_locks(ran):
 def test_every_library_has_a_share_of_time_inside_timers(ran):
     """A share above 0 and not above 1 for each, controls too."""
     with open(ran[0].results / "tables" / "efficiency.csv", newline="") as stream:
-        shares = {line["library"]: float(line["timed_share"]) for line in csv.DictReader(stream)}
-    assert {*LIBRARIES, *CONTROLS} == shares.keys()
+        lines = list(csv.DictReader(stream))
+    shares = {(line["scenario"], line["mode"], line["library"]): float(line["timed_share"]) for line in lines}
+    assert {(*place, library) for place, its in PLACES.items() for library in its} == shares.keys()
     assert {} == {library: share for library, share in shares.items() if not 0 < share <= 1}
 
 
@@ -155,7 +209,7 @@ def test_a_second_run_does_nothing_and_says_so(ran):
 
 # --- a reader's own images ---------------------------------------------------------------------------
 
-OWN = ("libraries=pillow", "transforms=HorizontalFlip,Invert")
+OWN = ("modes=micro", "libraries=pillow", "transforms=HorizontalFlip,Invert")
 GOOD = ["four corners.jpg", "more of them/a b.png", "plain.jpg"]
 BAD = {"cmyk.jpg": "cmyk", "cut.jpg": "truncated"}
 

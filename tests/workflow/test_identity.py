@@ -28,6 +28,7 @@ def pillow(project):
     project.words = (
         "paper_tables",
         "--config",
+        "modes=micro",
         "libraries=pillow",
         "transforms=HorizontalFlip,Invert",
         "items=8",

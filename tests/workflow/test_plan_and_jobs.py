@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import time
+from collections import Counter
 from datetime import datetime
 
 import pytest
@@ -14,6 +15,24 @@ from augmark.record import read_record
 from tests.conftest import ROOT, copy_project
 
 ENVIRONMENTS = 5  # four libraries, and the controls
+# The whole demo, counted by hand in config/: four libraries and two controls take part in RGB micro, the four
+# in each other mode of RGB images; three (not Pillow) and the controls in 9-channel micro, three in its other
+# modes. Copying to a device is planned nowhere here. Two repeats.
+DEMO_CELLS = {
+    "image-rgb micro": 2 * (4 + 2),
+    "image-rgb decode": 2 * 4,
+    "image-rgb dataloader-memory": 2 * 4,
+    "image-rgb dataloader-decode": 2 * 4,
+    "image-9ch micro": 2 * (3 + 2),
+    "image-9ch dataloader-memory": 2 * 3,
+    "image-9ch dataloader-decode": 2 * 3,
+}
+# Rows of one repeat: nine transforms alone, of which AlbumentationsX and Kornia have all, torchvision lacks
+# two and Pillow four; Decode; three in recipes. Of nine channels six alone and three in recipes, which all
+# three libraries have.
+DEMO_RUN = 2 * ((9 + 7 + 9 + 5 + 2) + 4 + 3 * 4 + 3 * 4 + (6 * 3 + 2) + 3 * 3 + 3 * 3)
+DEMO_UNSUPPORTED = 2 * (2 + 4)
+MICRO = ("scenarios=image-rgb", "modes=micro")
 
 
 @pytest.fixture
@@ -51,21 +70,31 @@ def test_the_dry_run_has_the_jobs_of_the_plan(bare):
     """One `measure` per cell, one `probe` per library, one environment each; and nothing is made."""
     counts = job_counts(bare.run("snakemake", "-n", "paper_tables").stderr)
     plan = planned(bare)
-    assert len(plan["cells"]) == counts["measure"] == len(listed_files(bare))
-    assert len(plan["definitions"]) == counts["probe"] == 6
+    assert len(plan["cells"]) == counts["measure"] == len(listed_files(bare)) == sum(DEMO_CELLS.values())
+    assert len(plan["definitions"]) == counts["probe"] == sum(DEMO_CELLS.values()) / 2
     assert len(plan["locks"]) == counts["prepare_env"] == ENVIRONMENTS
-    single = {
-        "stage_dataset",
-        "audit_dataset",
-        "prepare_items",
-        "collect",
-        "check_coverage",
-        "summarize",
-        "tables",
-    }
+    assert len(DEMO_CELLS) == len(plan["tables"]) == counts["tables"]
+    # At depth min every mode takes the same 48 items, so each scenario has one set.
+    assert 2 == counts["prepare_items"]
+    single = {"stage_dataset", "audit_dataset", "collect", "check_coverage", "summarize"}
     assert dict.fromkeys(single, 1) == {name: counts[name] for name in single}
     assert counts["total"] == sum(counts.values()) - counts["total"]
     assert ["plan"] == [path.name for path in bare.results.iterdir()]
+
+
+def test_the_whole_demo_is_what_was_counted_by_hand(bare):
+    """Cells of each scenario and mode, and rows in all."""
+    bare.run("snakemake", "-n", "paper_tables")
+    plan = planned(bare)
+    assert DEMO_CELLS == Counter(f"{cell['scenario']} {cell['mode']}" for cell in plan["cells"])
+    rows = Counter(
+        row["planned"]
+        for cell in plan["cells"]
+        for row in plan["definitions"][
+            "/".join(cell[part] for part in ("scenario", "mode", "library", "device"))
+        ]["rows"]
+    )
+    assert {"run": DEMO_RUN, "unsupported": DEMO_UNSUPPORTED} == rows
 
 
 def test_the_plan_is_what_measure_makes(finished):
@@ -84,7 +113,7 @@ def test_the_plan_is_what_measure_makes(finished):
 def test_a_dry_run_of_two_thousand_cells_does_not_hang(bare, capsys):
     """Planned in some seconds (20 are asked for on an idle machine); the bound is for a hang alone."""
     since = time.monotonic()
-    said = bare.run("snakemake", "-n", "paper_tables", "--config", "depth=max", "repeats=334").stderr
+    said = bare.run("snakemake", "-n", "paper_tables", "--config", *MICRO, "depth=max", "repeats=334").stderr
     seconds = time.monotonic() - since
     with capsys.disabled():
         print(f" [dry run of 2004 cells: {seconds:.1f} s] ", end="")
@@ -95,10 +124,13 @@ def test_a_dry_run_of_two_thousand_cells_does_not_hang(bare, capsys):
 def test_augmark_plan_says_cells_files_and_time(bare):
     """Before anything has run: every cell, how many rows, the least time, and where records go."""
     said = bare.run("augmark", "plan").stdout
-    assert 12 == len(re.findall(r"^image-rgb/micro/\S+/cpu r[01] +\d+ +>= \d+ s +local-", said, re.M))
-    assert "12 cells, 12 to measure; rows: 64 run, 12 unsupported" in said
-    assert re.search(r"^time left: at least \d+ s \(no probe yet\)$", said, re.M)
-    assert "files: 12 records below results/records" in said
+    cells = re.findall(r"^(\S+)/(\S+)/\S+/cpu r[01] +\d+ +>= [^/]+ +local-", said, re.M)
+    assert DEMO_CELLS == Counter(map(" ".join, cells))
+    total = sum(DEMO_CELLS.values())
+    rows = f"{DEMO_RUN} run, {DEMO_UNSUPPORTED} unsupported"
+    assert f"{total} cells, {total} to measure; rows: {rows}" in said
+    assert re.search(r"^time left: at least \S.* \(no probe yet\)$", said, re.M)
+    assert f"files: {total} records below results/records" in said
     assert not (bare.results / "records").exists()
 
 

@@ -1,5 +1,6 @@
 """Each rule alone, in a folder that holds nothing but its inputs: it makes its outputs and nothing else."""
 
+import csv
 import hashlib
 import io
 import json
@@ -16,15 +17,17 @@ from augmark.cell import file_sha256, short_digest
 from augmark.locks import lock_digest, parse_lock
 from augmark.plan import Plan
 from augmark.record import read_record
-from tests.conftest import Project
+from tests.conftest import Project, copy_project, make_fake
 
 AWAY = shutil.ignore_patterns("results", ".snakemake", "__pycache__")
 
 
 def files(project):
-    """Every file below results, but what each start of the workflow writes: the plan."""
-    found = {path.relative_to(project.results).as_posix() for path in project.results.rglob("*")}
-    return {name for name in found if (project.results / name).is_file() and not name.startswith("plan/")}
+    """Every file below results, but what each start of the workflow writes, and Snakemake's marks."""
+    made = {
+        path.relative_to(project.results).as_posix() for path in project.results.rglob("*") if path.is_file()
+    }
+    return {name for name in made if not name.startswith("plan/") and ".snakemake_timestamp" not in name}
 
 
 @pytest.fixture
@@ -94,16 +97,20 @@ def test_prepare_items(finished, alone, plan):
     index, pixels = one(finished, "items/*/index.json"), one(finished, "items/*/items.bin")
     name = index.split("/")[1]
     copy, made = alone("prepare_items", index, staged, tar, manifest)
-    assert {index, pixels, f"logs/prepare_items/{name}.log"} == made
-    assert f"image-rgb.{plan['scenarios']['image-rgb']['items_digest']}" == name
     content, data = json.loads((copy.results / index).read_text()), (copy.results / pixels).read_bytes()
+    files = {f"items/{name}/files/{about['name']}" for about in content["files"]}
+    assert {index, pixels, f"logs/prepare_items/{name}.log", *files} == made
+    assert f"image-rgb.{plan['scenarios']['image-rgb']['item_sets']['micro']['digest']}" == name
     assert content["sha256"] == hashlib.sha256(data).hexdigest()
     assert 16 == content["items"] == len(content["names"])
     with tarfile.open(copy.results / tar) as archive:
-        for item, offset, shape in zip(content["names"], content["offsets"], content["shapes"], strict=True):
-            expected = np.asarray(Image.open(io.BytesIO(archive.extractfile(item).read())).convert("RGB"))
+        parts = (content[part] for part in ("names", "offsets", "shapes", "files"))
+        for item, offset, shape, kept in zip(*parts, strict=True):
+            encoded = archive.extractfile(item).read()
+            expected = np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB"))
             assert list(expected.shape) == shape
             assert expected.tobytes() == data[offset : offset + expected.size]
+            assert encoded == (copy.results / "items" / name / "files" / kept["name"]).read_bytes()
     equal_bytes(finished, copy, index, pixels)
 
 
@@ -126,7 +133,10 @@ def test_prepare_env(finished, alone, plan):
 
 def ready(finished):
     """What a timed job needs beside its environment."""
-    return one(finished, "items/*/index.json"), one(finished, "items/*/items.bin")
+    files = sorted(
+        path.relative_to(finished.results).as_posix() for path in finished.results.glob("items/*/files/*")
+    )
+    return one(finished, "items/*/index.json"), one(finished, "items/*/items.bin"), *files
 
 
 def test_probe(finished, alone, plan):
@@ -153,7 +163,7 @@ def test_measure(finished, alone, plan):
     log = record.replace("records/", "logs/measure/").replace(".json", ".log")
     assert {record, log} == made
     content, before = read_record(copy.results / record), read_record(finished.results / record)
-    identity = [[row["transform"], "run", row["digest"]] for row in content["rows"]]
+    identity = [[row["transform"], "plain", "run", row["digest"]] for row in content["rows"]]
     assert record.split(".")[-2] == content["digest"] == short_digest(identity)
     assert [(row["transform"], row["digest"], "ok") for row in before["rows"]] == [
         (row["transform"], row["digest"], row["status"]) for row in content["rows"]
@@ -183,30 +193,116 @@ def test_collect(finished, alone, plan):
     equal_bytes(finished, copy, parquet, *pyperf)
 
 
+RECORDS, CLASSES, SAMPLES = "records/*/records.parquet", "tables/equivalence.csv", "probes/**/*.samples.zip"
+# Rule and what it makes -> log, outputs, and the inputs that suffice for it.
 DERIVED = {
-    "check_coverage": ("check_coverage", ["tables/coverage.txt"]),
-    "summarize": ("summarize", ["tables/summary.csv"]),
-    "tables": ("tables/image-rgb-micro", [f"tables/image-rgb-micro.{end}" for end in ("md", "csv", "tex")]),
-    "efficiency": ("efficiency", ["tables/efficiency.csv"]),
-    "efficiency_figure": ("figures/efficiency", [f"figures/efficiency.{end}" for end in ("pdf", "png")]),
+    "check_coverage": ("check_coverage", ["tables/coverage.txt"], [RECORDS]),
+    "equivalence": ("equivalence", [CLASSES, "tables/equivalence.md"], [SAMPLES]),
+    "contact_sheets": (
+        "contact_sheets",
+        [f"figures/equivalence/image-rgb.{name}.png" for name in ("Works", "WorksAtRandom")],
+        [SAMPLES, CLASSES],
+    ),
+    "summarize": ("summarize", ["tables/summary.csv"], [RECORDS, CLASSES]),
+    "tables": (
+        "tables/image-rgb-micro",
+        [f"tables/image-rgb-micro.{end}" for end in ("md", "csv", "tex")],
+        [RECORDS, CLASSES],
+    ),
+    "efficiency": ("efficiency", ["tables/efficiency.csv"], [RECORDS]),
+    "efficiency_figure": (
+        "figures/efficiency",
+        [f"figures/efficiency.{end}" for end in ("pdf", "png")],
+        [RECORDS],
+    ),
     "figures throughput": (
         "figures/image-rgb-micro.throughput",
         [f"figures/image-rgb-micro.throughput.{end}" for end in ("pdf", "png")],
+        [RECORDS, CLASSES],
     ),
     "figures coverage": (
         "figures/image-rgb-micro.coverage",
         [f"figures/image-rgb-micro.coverage.{end}" for end in ("pdf", "png")],
+        [RECORDS, CLASSES],
     ),
 }
 
 
+def found(project, patterns):
+    """Names below results of what the patterns find; each finds something."""
+    names = [
+        [path.relative_to(project.results).as_posix() for path in project.results.glob(pattern)]
+        for pattern in patterns
+    ]
+    assert all(names)
+    return [name for each in names for name in each]
+
+
 @pytest.mark.parametrize("rule", DERIVED)
-def test_what_readers_get_is_made_from_records_alone(finished, alone, rule):
-    """Given the file of records and nothing else, the same bytes come about again."""
-    log, outputs = DERIVED[rule]
-    copy, made = alone(rule.split()[0], outputs[0], one(finished, "records/*/records.parquet"))
+def test_what_readers_get_is_made_from_records_and_samples_alone(finished, alone, rule):
+    """Given the file of records, the probes' samples, or what was made of them: the same bytes again."""
+    log, outputs, inputs = DERIVED[rule]
+    copy, made = alone(rule.split()[0], outputs[0], *found(finished, inputs))
     assert {*outputs, f"logs/{log}.log"} == made
     equal_bytes(finished, copy, *outputs)
+
+
+# --- rules of a plan that has sweeps or loaders ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory, environments):
+    """The records of one transform on one thread and on two."""
+    project = make_fake(copy_project(tmp_path_factory.mktemp("swept") / "project"))
+    project.results.mkdir()
+    (project.results / "envs").symlink_to(environments)
+    sweep = {"axis": "threads", "values": [2], "modes": ["micro"]}
+    project.edit("depths/min.yaml", lambda content: content.update(sweeps=[sweep]))
+    project.words = ("paper_tables", "--config", "transforms=Works", "repeats=3")
+    project.run("snakemake", *project.words)
+    return project
+
+
+def alone_again(project, rule, outputs):
+    """Have one rule make again what is there; the bytes before and after."""
+    before = {name: (project.results / name).read_bytes() for name in outputs}
+    for name in outputs:
+        (project.results / name).unlink()
+    project.run("snakemake", f"results/{outputs[0]}", "--allowed-rules", rule, *project.words[1:])
+    return before, {name: (project.results / name).read_bytes() for name in outputs}
+
+
+def test_regimes(swept):
+    """Each condition stands against the plain row of the same library, and nowhere else."""
+    before, after = alone_again(swept, "regimes", [f"tables/regimes.{end}" for end in ("md", "csv", "tex")])
+    assert before == after
+    text = before["tables/regimes.csv"].decode()
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert {"threads-2"} == {line["condition"] for line in lines} - {"plain"}
+    assert {"fake", "fake-too"} == {line["library"] for line in lines}
+    table = (swept.results / "tables" / "image-rgb-micro.csv").read_text()
+    assert "threads-2" not in table
+
+
+def test_regimes_figure(swept):
+    """The same bytes at every drawing."""
+    before, after = alone_again(swept, "regimes_figure", [f"figures/regimes.{end}" for end in ("pdf", "png")])
+    assert before == after
+
+
+def test_the_plan_s_sweeps_bring_their_table(finished, swept):
+    """Where there is no condition, nobody is given an empty table of them."""
+    assert (swept.results / "tables" / "regimes.md").is_file()
+    assert not (finished.results / "tables" / "regimes.md").exists()
+
+
+def test_bounds(finished, alone):
+    """Without a loader's row there is nothing to bound: the file has its head alone, if it is asked for."""
+    copy, made = alone("bounds", "tables/bounds.csv", one(finished, RECORDS))
+    assert {"tables/bounds.csv", "logs/bounds.log"} == made
+    (head,) = (copy.results / "tables" / "bounds.csv").read_text().splitlines()
+    assert {"library", "transform", "bound_by"} <= set(head.split(","))
+    assert not (finished.results / "tables" / "bounds.csv").exists()
 
 
 def test_every_rule_stands_here(finished):
@@ -214,5 +310,5 @@ def test_every_rule_stands_here(finished):
     listed = finished.run("snakemake", "--list-rules", *finished.words[1:]).stdout.split("\n")
     rules = {name for name in listed if name.isidentifier()} - {"paper_tables", "records"}
     tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
-    assert 13 <= len(rules)
+    assert 18 <= len(rules)
     assert set() == rules - tested - {name.split()[0] for name in DERIVED}

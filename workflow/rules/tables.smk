@@ -1,7 +1,12 @@
 # From one machine's records to what a reader is given. Nothing here runs a library.
-#   in:   <output>/records/<machine>/records.parquet, <output>/plan/<machine>.plan.json (titles, notes, policy)
-#   out:  <output>/tables/{<table>.md, <table>.csv, <table>.tex, summary.csv, efficiency.csv, coverage.txt}
-#         <output>/figures/{<table>, <table>.coverage, efficiency}.{pdf, png}
+#   in:   <output>/records/<machine>/records.parquet, <output>/plan/<machine>.plan.json (titles, notes, policy),
+#         <output>/tables/equivalence.csv
+#   out:  <output>/tables/{<table>.md, <table>.csv, <table>.tex, summary.csv, efficiency.csv, bounds.csv,
+#                           coverage.txt}
+#         <output>/figures/{<table>, <table>.coverage, <table>.bounds, efficiency}.{pdf, png}
+
+# What is the same work (rule equivalence): only such rows are compared.
+CLASSES = f"{PLAN.output}/tables/equivalence.csv"
 
 
 rule check_coverage:
@@ -24,6 +29,7 @@ rule check_coverage:
 rule summarize:
     input:
         records=RUN.records(),
+        classes=CLASSES,
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
@@ -35,12 +41,13 @@ rule summarize:
         python=sys.executable,
     shell:
         "exec {params.python:q} scripts/summarize.py --plan {params.plan:q} --records {input.records:q}"
-        " --out {output:q} > {log:q} 2>&1"
+        " --classes {input.classes:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule tables:
     input:
         records=RUN.records(),
+        classes=CLASSES,
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
@@ -52,7 +59,7 @@ rule tables:
         python=sys.executable,
     shell:
         "exec {params.python:q} scripts/tables.py --plan {params.plan:q} --records {input.records:q}"
-        " --table {wildcards.table} --out {output:q} > {log:q} 2>&1"
+        " --classes {input.classes:q} --table {wildcards.table} --out {output:q} > {log:q} 2>&1"
 
 
 rule efficiency:
@@ -72,9 +79,27 @@ rule efficiency:
         " --out {output:q} > {log:q} 2>&1"
 
 
+rule bounds:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
+    output:
+        f"{PLAN.output}/tables/bounds.csv",
+    log:
+        f"{PLAN.output}/logs/bounds.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python:q} scripts/bounds.py --plan {params.plan:q} --records {input.records:q}"
+        " --out {output:q} > {log:q} 2>&1"
+
+
 rule figures:
     input:
         records=RUN.records(),
+        classes=CLASSES,
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
@@ -86,7 +111,8 @@ rule figures:
         python=sys.executable,
     shell:
         "exec {params.python:q} scripts/figures.py {wildcards.kind} --plan {params.plan:q}"
-        " --records {input.records:q} --table {wildcards.table} --out {output:q} > {log:q} 2>&1"
+        " --records {input.records:q} --classes {input.classes:q} --table {wildcards.table}"
+        " --out {output:q} > {log:q} 2>&1"
 
 
 rule efficiency_figure:

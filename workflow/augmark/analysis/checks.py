@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from augmark.analysis.frame import PLACE, Records
+from augmark.analysis.frame import NAME, PLACE, Records
 from augmark.analysis.planned import PlanContent, planned_cells, record_key
 from augmark.errors import AugmarkError
 
@@ -55,12 +55,11 @@ def check_records(records: Records, plan: PlanContent, *, target: str = "paper_t
 
 def _check_datasets(frame: pd.DataFrame, plan: PlanContent, where: str, remedy: str) -> None:
     known = {dataset["digest"] for dataset in plan["datasets"].values()}
+    for (scenario, mode), rows in frame.groupby(["scenario", "mode"], sort=True):
+        # A mode may take more items of a scenario than another, so that these are a set of its own.
+        _one(rows, "items_digest", f"prepared items of {scenario} {mode}", where, remedy)
     for scenario, rows in frame.groupby("scenario", sort=True):
-        for column, what in (
-            ("dataset_digest", "datasets"),
-            ("manifest_digest", "item manifests"),
-            ("items_digest", "prepared items"),
-        ):
+        for column, what in (("dataset_digest", "datasets"), ("manifest_digest", "item manifests")):
             digest = _one(rows, column, f"{what} of {scenario}", where, remedy)
             if column == "dataset_digest" and digest is not None and digest not in known:
                 raise AugmarkError(
@@ -75,8 +74,8 @@ def _check_pooled(frame: pd.DataFrame, where: str, target: str) -> None:
     """
     timed = frame[frame["seconds_per_item"].notna()]
     minor = timed["python_version"].str.split(".").str[:2].str.join(".")
-    rows = minor.groupby([timed[name] for name in [*PLACE, "transform"]], sort=True)
-    for (*_, library, device, transform), versions in rows:
+    rows = minor.groupby([timed[name] for name in [*PLACE, *NAME]], sort=True)
+    for (*_, library, device, transform, _condition), versions in rows:
         if len(found := sorted(versions.unique())) > 1:
             raise AugmarkError(
                 f"python_version differs over the repeats of {library} {transform} ({device}): "

@@ -8,16 +8,16 @@ from typing import Any
 
 import pandas as pd
 
-from augmark.analysis.frame import CELL, COLUMNS, frame_of
+from augmark.analysis.frame import CELL, COLUMNS, NAME, frame_of
 from augmark.analysis.gather import record_lines
 from augmark.analysis.marks import SHOWN, symbols
 from augmark.analysis.planned import PlanContent, planned_rows
 from augmark.cell import Cell
 from augmark.errors import AugmarkError
-from augmark.record import MEASURED
+from augmark.record import MEASURED, row_id
 
-_KEY = [*CELL, "transform", "row_digest", "cell_digest"]
-_SAME_ROW = [*CELL, "transform", "row_digest"]
+_KEY = [*CELL, *NAME, "row_digest", "cell_digest"]
+_SAME_ROW = [*CELL, *NAME, "row_digest"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def cover(
     known = frame[[name for name in COLUMNS if name != "record_path"]]
     if known.duplicated(_KEY).any():
         line = known[known.duplicated(_KEY)].iloc[0]
-        place = "/".join(str(line[name]) for name in [*CELL, "transform"])
+        place = "/".join(str(line[name]) for name in [*CELL, *NAME])
         raise AugmarkError(
             f"two records of one row: {place}", where="records", remedy="snakemake paper_tables"
         )
@@ -105,17 +105,17 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> set[tuple[Any, ...]]:
 def _why_no_record(rows: pd.DataFrame, known: pd.DataFrame) -> list[str | None]:
     whole = _keys(known, [*CELL, "cell_digest"])
     same_row = _keys(known, _SAME_ROW)
-    same_place = _keys(known, [*CELL, "transform"])
+    same_place = _keys(known, [*CELL, *NAME])
     reasons: list[str | None] = []
     for row in rows.to_dict("records"):
-        place = tuple(row[name] for name in CELL)
+        place, name = tuple(row[part] for part in CELL), tuple(row[part] for part in NAME)
         if row["recorded"]:
             reasons.append(None)
         elif (*place, row["cell_digest"]) in whole:
             reasons.append("the cell's record has no such row")
-        elif (*place, row["transform"], row["row_digest"]) in same_row:
+        elif (*place, *name, row["row_digest"]) in same_row:
             reasons.append("no record; an earlier one has this row and it will be carried over")
-        elif (*place, row["transform"]) in same_place:
+        elif (*place, *name) in same_place:
             reasons.append("no record; an earlier one is stale")
         else:
             reasons.append("no record yet")
@@ -134,9 +134,11 @@ def status_counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def status_grid(rows: pd.DataFrame) -> pd.DataFrame:
-    """Transform x library: symbols of the statuses over the repeats, worst first; blank where not planned."""
-    grid = rows.groupby(["transform", "library"], sort=False)["status"].agg(symbols).unstack(fill_value="")
-    return grid.reindex(index=list(rows["transform"].unique()), columns=list(rows["library"].unique()))
+    """Row x library: symbols of the statuses over the repeats, worst first; blank where not planned."""
+    names = [row_id(*name) for name in rows[NAME].itertuples(index=False, name=None)]
+    named = rows.assign(transform=names)
+    grid = named.groupby(["transform", "library"], sort=False)["status"].agg(symbols).unstack(fill_value="")
+    return grid.reindex(index=list(dict.fromkeys(names)), columns=list(rows["library"].unique()))
 
 
 def legend(statuses: Iterable[str]) -> str:

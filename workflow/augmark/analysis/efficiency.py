@@ -1,4 +1,10 @@
-"""How much of a measuring job's wall time is spent inside timers."""
+"""How much of a measuring job's wall time is spent inside timers.
+
+There is a target where many transforms are timed alone, one start for all of them. A decoder has one row for
+its start: 5 values of 0.2 s after 4 s of imports. In DataLoader modes a whole epoch of warm-up, the start of
+the workers, the checks in them and the split lie outside of the timer by design: with three timed epochs not
+even three quarters could be inside. The shares of these modes are shown, and held against nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,7 @@ import pandas as pd
 from augmark.analysis.frame import CELL
 from augmark.analysis.planned import PlanContent, is_control
 
+WITH_TARGET = ("micro",)
 COLUMNS = ["machine", "scenario", "mode", "library", "timed_share"]
 
 
@@ -32,14 +39,17 @@ def render(shares: pd.DataFrame) -> str:
 
 
 def report(shares: pd.DataFrame, plan: PlanContent) -> str:
-    """What the workflow prints: the share of each library beside the target (controls without a verdict)."""
+    """What the workflow prints: the share of each library, and whether it reaches the target.
+
+    Controls have no target, nor have modes other than ``micro``.
+    """
     target = plan["policy"]["timed_share_target"]
     lines = [f"share of the measuring jobs' wall time inside timers (target {target:.0%}, depth max):"]
     for line in shares.to_dict("records"):
         share, name = line["timed_share"], line["library"]
         known = share == share
         verdict = ""
-        if known and not is_control(plan, name):
+        if known and not is_control(plan, name) and line["mode"] in WITH_TARGET:
             verdict = "" if share >= target else "  below the target"
         figure = f"{share:.0%}" if known else "unknown (nothing timed in these records)"
         lines.append(f"  {line['scenario']} {line['mode']} {name}: {figure}{verdict}")

@@ -16,6 +16,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from augmark.analysis.drawing import BAND, GRID, MUTED, headline, save, series, style
+from augmark.analysis.efficiency import WITH_TARGET
 from augmark.analysis.marks import SHOWN, mark_letter, order_marks, symbols, worst
 from augmark.analysis.numbers import joined
 from augmark.analysis.planned import PlanContent, is_control, library_title, table_rows
@@ -26,6 +27,7 @@ from augmark.record import MEASURED
 # 58 rows, heads and legend fit one A4 page (11.7 inches).
 ROW_INCHES = 0.165
 GRID_ROW_INCHES = 0.145
+LEAST_ROWS = 4  # height of a figure with fewer
 WIDTH_INCHES = 7.6
 # Of the width of the throughput axis: what a few letters and a marker take.
 LETTERS_SHARE = 0.05
@@ -34,15 +36,17 @@ ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
 SHORT_MARKS = {
     "different": "other work",
     "unpinned": "same work not shown",
+    "unsampled": "work not compared",
     "items": "other items",
     "dtype": "other dtype",
     "reduced-items": "reduced items",
     "sessions": "other session",
     "partial": "fewer repeats",
+    "chunked": "chunks of three channels",
 }
 
 
-def _columns(plan: PlanContent, rows: pd.DataFrame) -> list[tuple[str, str, str]]:
+def column_heads(plan: PlanContent, rows: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Library, device and head of each column, controls left out."""
     keys = list(dict.fromkeys(zip(rows["library"], rows["device"], strict=True)))
     keys = [key for key in keys if not is_control(plan, key[0])]
@@ -50,13 +54,13 @@ def _columns(plan: PlanContent, rows: pd.DataFrame) -> list[tuple[str, str, str]
     return [(lib, dev, library_title(plan, lib) + (f" ({dev})" if several else "")) for lib, dev in keys]
 
 
-def _by_speed(summary: pd.DataFrame) -> list[str]:
+def by_speed(summary: pd.DataFrame) -> list[str]:
     """Transforms, the fastest first; those without any number last, by name."""
     best = summary.groupby("transform")["throughput"].max()
     return sorted(best.index, key=lambda name: (-best[name] if best[name] == best[name] else np.inf, name))
 
 
-def _subtitle(analysis: Analysis) -> str:
+def subtitle(analysis: Analysis) -> str:
     host, plan = analysis.records.host, analysis.plan
     stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
     processor = host.get("cpu_model") or "processor unknown"
@@ -81,12 +85,12 @@ def throughput(analysis: Analysis, table: str, paths: Sequence[Path]) -> None:
     """
     plan = analysis.plan
     summary = table_rows(plan, analysis.summary, table)
-    columns = _columns(plan, summary)
+    columns = column_heads(plan, summary)
     summary = summary[~summary["library"].map(lambda library: is_control(plan, library)).astype(bool)]
-    transforms = _by_speed(summary)
+    transforms = by_speed(summary)
     with style():
         top, bottom = 1.0, 0.72
-        height = top + bottom + ROW_INCHES * max(len(transforms), 4)
+        height = top + bottom + ROW_INCHES * max(len(transforms), LEAST_ROWS)
         figure = Figure(figsize=(WIDTH_INCHES, height))
         side = 0.22 * len(columns) / WIDTH_INCHES
         box = (0.2, bottom / height, 0.785 - side, 1 - (top + bottom) / height)
@@ -96,7 +100,7 @@ def throughput(analysis: Analysis, table: str, paths: Sequence[Path]) -> None:
         _points(axes, summary, columns, transforms)
         _gaps(gaps, summary, columns, transforms)
         _log_axis(axes, summary)
-        lines = [_subtitle(analysis), _bars_note(summary, Rules.of_plan(plan))]
+        lines = [subtitle(analysis), _bars_note(summary, Rules.of_plan(plan))]
         headline(figure, plan["tables"][table].get("title") or table, lines)
         handles = [
             Line2D([], [], color=series(i)[0], marker=series(i)[1], linestyle="", markersize=5, label=title)
@@ -189,7 +193,7 @@ def _log_axis(axes: Axes, summary: pd.DataFrame) -> None:
     known = known[np.isfinite(known) & (known > 0)]
     low, high = (known.min() / 1.3, known.max() * 1.3) if known.size else (1.0, 10.0)
     axes.set_xlim(low, high)
-    if high / low < 30:  # less than a decade and a half: one labelled tick or two would say little
+    if high / low < 100:  # less than two decades: one labelled tick or two would say little
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -205,9 +209,10 @@ def _gaps(
     for index in range(0, len(transforms), 2):
         axes.add_patch(Rectangle((-0.5, index - 0.5), len(columns), 1, facecolor=BAND, linewidth=0))
     rank = {name: index for index, name in enumerate(transforms)}
+    row = len(transforms) / max(len(transforms), LEAST_ROWS)  # of a usual height, in the axis's own units
     for column, (library, device, _) in enumerate(columns):
         colour, marker = series(column)
-        axes.plot([column], [-0.5 - 0.7], marker=marker, color=colour, markersize=4, clip_on=False)
+        axes.plot([column], [-0.5 - 0.7 * row], marker=marker, color=colour, markersize=4, clip_on=False)
         lines = summary[(summary["library"] == library) & (summary["device"] == device)]
         for transform, status in zip(lines["transform"], lines["status"], strict=True):
             if status not in MEASURED:
@@ -223,7 +228,7 @@ def coverage_grid(analysis: Analysis, table: str, paths: Sequence[Path]) -> None
     plan = analysis.plan
     rows = table_rows(plan, analysis.rows, table)
     transforms = list(dict.fromkeys(rows["transform"]))
-    heads = _columns(plan, rows)
+    heads = column_heads(plan, rows)
     controls = dict.fromkeys((lib, dev) for lib, dev in zip(rows["library"], rows["device"], strict=True))
     heads += [(lib, dev, library_title(plan, lib)) for lib, dev in controls if is_control(plan, lib)]
     used = [name for name in reversed(SHOWN) if name in set(rows["status"])]
@@ -239,7 +244,7 @@ def coverage_grid(analysis: Analysis, table: str, paths: Sequence[Path]) -> None
         _fields(axes, rows, heads, transforms)
         have = int(rows["recorded"].sum())
         line = f"{have:,} of {len(rows):,} planned rows have a record"
-        headline(figure, f"Coverage: {table}", [_subtitle(analysis), line])
+        headline(figure, f"Coverage: {table}", [subtitle(analysis), line])
         patches = [
             Patch(
                 facecolor=SHOWN[name].colour,
@@ -282,44 +287,64 @@ def efficiency(shares: pd.DataFrame, plan: PlanContent, paths: Sequence[Path]) -
     """
     target = plan["policy"]["timed_share_target"]
     last = shares["library"].map(lambda library: is_control(plan, library))
-    order = ["machine", "scenario", "mode", "last", "library"]
-    lines = shares.assign(last=last).sort_values(order).to_dict("records")
-    several = len(shares[["machine", "scenario", "mode"]].drop_duplicates()) > 1
+    groups = list(shares.assign(last=last).groupby(["machine", "scenario", "mode"], sort=True))
+    several = len(groups) > 1
     with style():
-        height = 1.25 + 0.26 * len(lines)
+        count = len(shares) + several * len(groups)
+        height = 1.25 + 0.2 * max(count, 2)
         figure = Figure(figsize=(6.0, height))
-        axes = figure.add_axes((0.3, 0.45 / height, 0.62, 1 - 1.25 / height))
-        for index, line in enumerate(lines):
-            share, control = line["timed_share"], is_control(plan, line["library"])
-            if share != share:
-                axes.text(
-                    0.01,
-                    index,
-                    "unknown: nothing timed in these records",
-                    va="center",
-                    fontsize=7,
-                    color=MUTED,
-                )
-                continue
-            axes.barh(index, share, height=0.62, color="#b5b5b5" if control else series(0)[0], zorder=2)
-            axes.text(share + 0.01, index, f"{share:.0%}", va="center", fontsize=7, zorder=5, bbox=ON_WHITE)
-        axes.axvline(target, color="#d55e00", linestyle=(0, (4, 2)), linewidth=1.2, zorder=4)
-        axes.text(
-            target, -0.62, f"target {target:.0%}", color="#b34f00", fontsize=7, ha="center", va="bottom"
-        )
-        names = [library_title(plan, line["library"]) for line in lines]
-        if several:
-            names = [
-                f"{name} {line['scenario']} {line['mode']}" for name, line in zip(names, lines, strict=True)
-            ]
-        axes.set_yticks(range(len(lines)), names)
-        axes.set(xlim=(0, 1.08), ylim=(len(lines) - 0.5, -0.6))
+        axes = figure.add_axes((0.3, 0.4 / height, 0.62, 1 - 1.25 / height))
+        place, ticks, begin = 0, {}, -0.6
+        for (_, scenario, mode), lines in groups:
+            if several:
+                text = f"{scenario} {mode}"
+                axes.text(0, place, text, fontsize=7, fontweight="bold", va="center", zorder=5, bbox=ON_WHITE)
+                place += 1
+                begin = place - 0.6
+            for line in lines.sort_values(["last", "library"]).to_dict("records"):
+                ticks[place] = library_title(plan, line["library"])
+                _share(axes, place, line["timed_share"], mode, control=line["last"])
+                place += 1
+            if mode in WITH_TARGET:
+                _target(axes, target, begin, place - 0.4)
+        axes.set_yticks(list(ticks), list(ticks.values()))
+        axes.set(xlim=(0, 1.08), ylim=(count - 0.4, -0.6))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
         axes.set_xticks(np.linspace(0, 1, 6))
         axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(not several)
         axes.grid(axis="x", color=GRID, linewidth=0.5, zorder=0)
-        stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
-        machines = joined(sorted(shares["machine"].unique()))
-        about = f"Depth {plan['depth']}{stamp}, machine {machines}; grey: controls"
-        headline(figure, "Share of measuring jobs' wall time inside timers", [about])
+        about = _about_shares(shares, plan)
+        headline(figure, "Share of measuring jobs' wall time inside timers", about)
         save(figure, paths)
+
+
+def _about_shares(shares: pd.DataFrame, plan: PlanContent) -> list[str]:
+    stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
+    machines = joined(sorted(shares["machine"].unique()))
+    key = f"Dashed: target, {plan['policy']['timed_share_target']:.0%}. Grey: controls."
+    lines = [f"Depth {plan['depth']}{stamp}, machine {machines}", key]
+    if not shares["mode"].isin(WITH_TARGET).all():
+        lines[1] += " Hatched: modes without a target: decode has one row for its start, and"
+        lines.append(
+            "in DataLoader modes warm-up epoch, start of workers, checks and split are not timed by design."
+        )
+    return lines
+
+
+def _share(axes: Axes, place: int, share: float, mode: str, *, control: bool) -> None:
+    if share != share:
+        words = "unknown: nothing timed in these records"
+        axes.text(0.01, place, words, va="center", fontsize=7, color=MUTED)
+        return
+    face, hatch = ("#b5b5b5" if control else series(0)[0]), ""
+    if mode not in WITH_TARGET:
+        face, hatch = "#cfe3f1", "/////"
+    axes.barh(
+        place, share, height=0.66, color=face, hatch=hatch, edgecolor=series(0)[0], linewidth=0, zorder=2
+    )
+    axes.text(share + 0.01, place, f"{share:.0%}", va="center", fontsize=7, zorder=5, bbox=ON_WHITE)
+
+
+def _target(axes: Axes, target: float, begin: float, end: float) -> None:
+    axes.plot([target, target], [begin, end], color="#d55e00", linestyle=(0, (4, 2)), linewidth=1.2, zorder=4)

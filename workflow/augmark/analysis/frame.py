@@ -15,18 +15,34 @@ import pyarrow.parquet as pq
 from augmark.errors import AugmarkError
 from augmark.files import whole_file
 
-FORMAT = "augmark/records/1"
+FORMAT = "augmark/records/2"
 META_KEY = b"augmark"
 
 # Where a row stands: a place is a cell without its repeat.
 PLACE = ["machine", "scenario", "mode", "library", "device"]
 CELL = [*PLACE, "repeat"]
+NAME = ["transform", "condition"]  # which row of a cell
 
 _TEXT, _WHOLE, _REAL, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+# Of DataLoader modes; the parts of the split are seconds per item.
+PARTS = ("decode", "augment", "collate", "copy", "delivery")
+_LOADER: list[tuple[str, pa.DataType]] = [
+    ("workers", _WHOLE),
+    ("batch_size", _WHOLE),
+    ("prefetch_factor", _WHOLE),
+    ("thread_policy", _TEXT),
+    ("copy_to", _TEXT),
+    ("startup_seconds", _REAL),
+    ("first_epoch_seconds", _REAL),
+    *((f"{part}_seconds", _REAL) for part in PARTS),
+    ("bound_by", _TEXT),
+    ("oversubscribed", _FLAG),
+]
 _COLUMNS: list[tuple[str, pa.DataType]] = [
     *((name, _TEXT) for name in PLACE),
     ("repeat", _WHOLE),
     ("transform", _TEXT),
+    ("condition", _TEXT),
     ("status", _TEXT),
     ("reason", _TEXT),
     ("seconds_per_item", _REAL),
@@ -37,6 +53,10 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("form", _TEXT),
     ("dtype", _TEXT),
     ("shape", _TEXT),
+    ("chunked", _TEXT),
+    ("draws", _TEXT),
+    ("first_call_seconds", _REAL),
+    *_LOADER,
     ("session", _TEXT),
     ("process", _WHOLE),
     ("started", _TEXT),

@@ -12,12 +12,12 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
-from augmark.analysis.frame import write_records
+from augmark.analysis.frame import NAME, PARTS, write_records
 from augmark.analysis.planned import PlanContent, planned_cells, record_key
 from augmark.cell import Cell, parse_record_path, short_digest
 from augmark.errors import AugmarkError
 from augmark.progress import progress
-from augmark.record import MEASURED, read_record
+from augmark.record import MEASURED, read_record, row_name
 
 SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "record.schema.json"
 
@@ -50,14 +50,14 @@ def check_record(record: Any, where: str) -> None:
         row = ""
         path = list(error.absolute_path)
         if path[:1] == ["rows"] and len(path) > 1 and isinstance(record["rows"][path[1]], dict):
-            row = f" (row {record['rows'][path[1]].get('transform')})"
+            row = f" (row {row_name(record['rows'][path[1]])})"
         raise AugmarkError(f"{_field(error)}{row}: {error.message}", where=where, remedy=remedy)
     cell, digest = parse_record_path(where)
     if Cell(**record["cell"]) != cell or record["digest"] != digest:
         raise AugmarkError("cell: is not the cell that the path names", where=where, remedy=remedy)
-    names = [row["transform"] for row in record["rows"]]
+    names = [row_name(row) for row in record["rows"]]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise AugmarkError(f"rows: transform {twice[0]} is there twice", where=where, remedy=remedy)
+        raise AugmarkError(f"rows: {twice[0]} is there twice", where=where, remedy=remedy)
 
 
 def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ def _measured_by(source: Mapping[str, Any]) -> dict[str, Any]:
 
 def _row_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     plain = (
-        "transform",
+        *NAME,
         "status",
         "reason",
         "warmups",
@@ -114,6 +114,9 @@ def _row_fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "form",
         "dtype",
         "shape",
+        "chunked",
+        "draws",
+        "first_call_seconds",
         "session",
     )
     values = row["values"] if row["status"] in MEASURED else None
@@ -126,6 +129,19 @@ def _row_fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "flags": row["flags"],
         "carried": row["carried"],
         "row_digest": row["digest"],
+        **_loader_fields(row.get("loader")),
+    }
+
+
+def _loader_fields(loader: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The columns of DataLoader modes; none for a row of another mode."""
+    if loader is None:
+        return {}
+    same = ("workers", "batch_size", "prefetch_factor", "copy_to", "startup_seconds", "first_epoch_seconds")
+    return {
+        **{name: loader[name] for name in (*same, "bound_by", "oversubscribed")},
+        "thread_policy": loader["policy"],
+        **{f"{part}_seconds": loader["split"][f"{part}_seconds_per_item"] for part in PARTS},
     }
 
 
@@ -182,7 +198,7 @@ def collect(
             hosts += [record["host"], *(origin(row, record)["host"] for row in record["rows"])]
             bar.update(1, note=key)
     _check_processors(hosts, machine)
-    rows.sort(key=lambda line: (line["record_path"], line["transform"]))
+    rows.sort(key=lambda line: (line["record_path"], *(line[name] for name in NAME)))
     write_records(
         out_parquet, rows, machine=machine, plan_digest=short_digest(plan), cells=cells, host=_common(hosts)
     )

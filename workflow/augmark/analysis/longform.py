@@ -38,6 +38,7 @@ _FIGURES = [
     "form",
     "dtype",
     "shape",
+    "chunked",
     "items",
     "session",
     "started",

@@ -47,15 +47,18 @@ MARKS: dict[str, tuple[str, str]] = {
         "x",
         "not measured in the sessions of the fastest: compared unpaired, with the wider interval",
     ),
-    "different": ("w", "not the same work as the others: not compared"),
+    "different": ("w", "not the same work as the rows compared: not compared"),
     "unpinned": (
         "n",
         "sameness of the work cannot be shown, its randomness cannot be pinned: not compared",
     ),
+    "unsampled": ("o", "no output of it to hold against the others: whether its work is theirs is not known"),
     "items": ("i", "timed on other items than the rows compared (fewer, or another set): not compared"),
     "dtype": ("d", "compared across native dtypes: its dtype is not that of the fastest"),
     "threads": ("t", "thread count read back differs from the declared one: not compared"),
     "reduced-items": ("r", "measured on a reduced set of items"),
+    "chunked": ("k", "run on chunks of three channels: the library's operation does not take nine alike"),
+    "oversubscribed": ("v", "its workers' threads can want more processors than there are"),
     "carried": ("c", "carried over from an earlier record whose row has the same digest"),
 }
 OTHER_FLAG = "f"

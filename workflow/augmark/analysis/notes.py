@@ -7,9 +7,11 @@ from collections.abc import Iterable
 import pandas as pd
 
 from augmark.analysis.frame import Records
+from augmark.analysis.mode_notes import notes_of_mode
 from augmark.analysis.numbers import duration, figure, joined
 from augmark.analysis.planned import PlanContent, definition_key, is_control, library_title
 from augmark.analysis.statistics import Rules
+from augmark.modes import mode_facts
 from augmark.record import MEASURED
 
 DIGEST_SHOWN = 10
@@ -41,7 +43,8 @@ def notes_of(
     shown = summary[~control]
     numbered = shown[shown["status"].isin(MEASURED)]
     notes = [_depth(plan), _reading(numbered, rules), _claims(numbered, rules)]
-    notes.append(_machine(records, raw))
+    of_libraries = raw["library"].isin(shown["library"])
+    notes += [*notes_of_mode(plan, shown, raw[of_libraries]), _machine(records, raw)]
     if not numbered.empty:
         notes += [_versions(plan, numbered, raw), _data(numbered, raw), _dates(raw)]
     notes += [_coverage(plan, shown), *_controls(plan, summary[control])]
@@ -86,7 +89,9 @@ def _claims(numbered: pd.DataFrame, rules: Rules) -> str:
 def _machine(records: Records, raw: pd.DataFrame) -> str:
     host = records.host
     cpus = f", {host['cpus']} processors" if host.get("cpus") else ""
-    threads = _texts(raw["threads_declared"])
+    # Those of a worker are a matter of its loader's policy.
+    batched = mode_facts(raw["mode"].iloc[0]).batched
+    threads = [] if batched else _texts(raw["threads_declared"])
     declared = f"; threads per library: {joined(threads)}" if threads else ""
     return f"Machine {records.machine}: {host.get('cpu_model') or 'processor unknown'}{cpus}{declared}."
 

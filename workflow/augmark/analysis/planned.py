@@ -10,6 +10,7 @@ import pandas as pd
 
 from augmark.cell import parse_record_path
 from augmark.errors import AugmarkError
+from augmark.modes import PLAIN
 
 PlanContent = Mapping[str, Any]
 
@@ -39,9 +40,8 @@ def planned_rows(plan: PlanContent, machine: str | None = None) -> pd.DataFrame:
     """One line per planned row: libraries and transforms as defined, controls last.
 
     Returns:
-        A frame with the place, ``repeat transform planned planned_reason different pinnable row_digest
-        cell_digest record_path``; ``different`` says in words why a row's work is not that of the others,
-        or is None; where ``pinnable`` is False, that it is the same cannot be shown.
+        A frame with the place, ``repeat transform condition planned planned_reason row_digest cell_digest
+        record_path``.
 
     Raises:
         AugmarkError: The plan has no cell (on that machine), or a cell without a definition.
@@ -64,10 +64,9 @@ def planned_rows(plan: PlanContent, machine: str | None = None) -> pd.DataFrame:
                 {
                     **same,
                     "transform": row["transform"],
+                    "condition": row["condition"],
                     "planned": row["planned"],
                     "planned_reason": row.get("reason"),
-                    "different": row.get("different"),
-                    "pinnable": row["pinned"] is not None,
                     "row_digest": row["digest"],
                 }
             )
@@ -96,7 +95,7 @@ def is_control(plan: PlanContent, library: str) -> bool:
 
 
 def table_rows(plan: PlanContent, rows: pd.DataFrame, table: str) -> pd.DataFrame:
-    """The lines of ``rows`` that belong to one table of the plan (controls included).
+    """The lines of ``rows`` that belong to one table of the plan: plain ones, controls included.
 
     Raises:
         AugmarkError: The plan has no such table, or the table no line.
@@ -109,6 +108,7 @@ def table_rows(plan: PlanContent, rows: pd.DataFrame, table: str) -> pd.DataFram
         (rows["scenario"] == stanza["scenario"])
         & (rows["mode"] == stanza["mode"])
         & rows["device"].isin(stanza["devices"])
+        & (rows["condition"] == PLAIN)
     ]
     if chosen.empty:
         raise AugmarkError(f"table {table!r} has no planned row", where="plan", remedy="see `augmark plan`")

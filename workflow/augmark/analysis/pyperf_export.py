@@ -10,7 +10,7 @@ import pyperf
 
 from augmark.analysis.gather import origin
 from augmark.files import whole_file
-from augmark.record import MEASURED
+from augmark.record import MEASURED, row_name
 
 
 def suite_of(record: Mapping[str, Any]) -> pyperf.BenchmarkSuite | None:
@@ -41,10 +41,11 @@ def suite_of(record: Mapping[str, Any]) -> pyperf.BenchmarkSuite | None:
             "python_version": environment["python"],
             "lock_digest": environment["lock_digest"],
             "session": row["session"],
-            "name": row["transform"],
+            "name": row_name(row),
             "unit": "second",
             "loops": row["loops"],
             "inner_loops": row["items"],
+            "condition": row["condition"],
             "date": row["started"],
             "status": row["status"],
         }

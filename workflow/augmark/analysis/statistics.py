@@ -15,14 +15,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from augmark.analysis.frame import PLACE
+from augmark.analysis.classes import Classes
+from augmark.analysis.frame import NAME, PLACE
+from augmark.analysis.gating import gate
 from augmark.analysis.marks import order_marks, worst
 from augmark.errors import AugmarkError
+from augmark.modes import PLAIN
 from augmark.record import MEASURED
 
-ROW = [*PLACE, "transform"]
-FIELD = ["machine", "scenario", "mode", "device", "transform"]  # what is compared: every library in one field
-NOT_COMPARED = {"different", "unpinned", "threads"}  # marks of rows that keep their figure and stand alone
+ROW = [*PLACE, *NAME]
+FIELD = ["machine", "scenario", "mode", "device", *NAME]  # what is compared: every library in one field
+NOT_COMPARED = {"threads"}  # flags of rows that keep their figure and stand alone
 
 Interval = tuple[float, float]
 # A repeat in its session: the key by which two libraries' repeats are a pair.
@@ -133,12 +136,13 @@ def compare(first: Samples, second: Samples, rules: Rules) -> Comparison:
     return Comparison(False, count, float(np.mean(sides[0]) - np.mean(sides[1])), *bounds)
 
 
-def summarize(rows: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+def summarize(rows: pd.DataFrame, rules: Rules, classes: Classes | None = None) -> pd.DataFrame:
     """One line per planned row, over its repeats.
 
     Args:
         rows: Rows of ``coverage.cover``: one line per planned row and repeat, recorded or not.
         rules: How many repeats make an interval, and so on.
+        classes: Of the libraries' work, pair by pair; a pair that is not in it is not compared.
 
     Returns:
         One line with
@@ -151,9 +155,10 @@ def summarize(rows: pd.DataFrame, rules: Rules) -> pd.DataFrame:
         * ``cv``, and ``p95_seconds`` (the median of the processes' own);
         * ``comparison`` with the fastest (``paired``, ``unpaired``, None), and of seconds over the fastest's
           ``ratio ratio_low ratio_high`` where there are repeats for a claim;
-        * ``best`` (fastest, or tied with it), ``marks`` (tuple) and ``different`` (why it is other work);
-        * what is known of the repeats: ``form dtype shape items items_digest session
-          library_version started ended``.
+        * ``best`` (fastest, or tied with it), ``marks`` (tuple) and ``different`` (why it is other work than
+          that of the rows compared);
+        * what is known of the repeats: ``form dtype shape chunked items items_digest
+          session library_version started ended``.
 
         No figure where the status is not ``ok`` or ``slow``.
     """
@@ -167,7 +172,8 @@ def summarize(rows: pd.DataFrame, rules: Rules) -> pd.DataFrame:
     for index, line in enumerate(lines):
         fields.setdefault(tuple(line[name] for name in FIELD), []).append(index)
     for indices in fields.values():
-        _compare_field([lines[index] for index in indices], [samples[index] for index in indices], rules)
+        field = [lines[index] for index in indices], [samples[index] for index in indices]
+        _compare_field(*field, rules, classes or Classes())
     for line in lines:
         line["marks"] = order_marks(line["marks"])
     return pd.DataFrame(lines)
@@ -191,7 +197,7 @@ def _row_summary(place: dict[str, Any], group: pd.DataFrame, rules: Rules) -> tu
             index=False
         )
     }
-    columns = ("form", "dtype", "shape", "items", "items_digest", "session", "library_version")
+    columns = ("form", "dtype", "shape", "chunked", "items", "items_digest", "session", "library_version")
     line = {
         **place,
         "status": status,
@@ -203,7 +209,7 @@ def _row_summary(place: dict[str, Any], group: pd.DataFrame, rules: Rules) -> tu
         **dict.fromkeys(("ratio", "ratio_low", "ratio_high")),
         "best": False,
         "marks": _marks(group, recorded, status),
-        "different": _unique(group, "different"),
+        "different": None,
         **{name: _unique(recorded, name) for name in columns},
         "started": counted["started"].dropna().min() if len(counted) else None,
         "ended": counted["ended"].dropna().max() if len(counted) else None,
@@ -230,10 +236,8 @@ def _marks(group: pd.DataFrame, recorded: pd.DataFrame, status: str) -> list[str
         marks.append("partial")
     if recorded["carried"].fillna(False).any():
         marks.append("carried")
-    if group["different"].notna().any():
-        marks.append("different")
-    elif not group["pinnable"].all():
-        marks.append("unpinned")
+    if recorded["chunked"].notna().any():
+        marks.append("chunked")
     return marks + [str(flag) for flags in recorded["flags"] if flags is not None for flag in flags]
 
 
@@ -281,17 +285,25 @@ def _on_equal_items(able: list[tuple[dict[str, Any], Samples]]) -> list[tuple[di
     return sorted(alike, key=lambda pair: (pair[0]["seconds_median"], pair[0]["library"]))
 
 
-def _compare_field(lines: list[dict[str, Any]], samples: list[Samples], rules: Rules) -> None:
+def _compare_field(
+    lines: list[dict[str, Any]], samples: list[Samples], rules: Rules, classes: Classes
+) -> None:
     """Compare the libraries of one transform with the fastest, in place.
 
-    Rows of other work, of another thread count or on other items are left out. The fastest and its ties are
-    best, but only where every row that is compared has the repeats for a claim, and there are two of them.
+    Rows of another thread count, of other work (``gating.gate`` says what the work of a field is) or on other
+    items are left out. The fastest and its ties are best, but only where every row that is compared has the
+    repeats for a claim, and there are two of them. Rows of a condition are compared with the plain row of
+    their own library, and not here.
     """
+    if lines[0]["condition"] != PLAIN:
+        return
     able = [
         (line, sample)
         for line, sample in zip(lines, samples, strict=True)
         if sample and NOT_COMPARED.isdisjoint(line["marks"])
     ]
+    same = gate(lines, [line for line, _ in able], classes)
+    able = [pair for pair in able if any(pair[0] is line for line in same)]
     able = _on_equal_items(able) if len(able) > 1 else []
     if len(able) < 2:
         return

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from augmark.analysis.checks import check_records
+from augmark.analysis.classes import Classes
 from augmark.analysis.coverage import cover
 from augmark.analysis.frame import Records
 from augmark.analysis.marks import MARKS, OTHER_FLAG, SHOWN, flag_words, mark_letter, order_marks
@@ -93,15 +94,28 @@ class Table:
     raw: pd.DataFrame = field(repr=False)
 
 
-def analyse(records: Records, plan: PlanContent, *, target: str = "paper_tables") -> Analysis:
+def analyse(
+    records: Records,
+    plan: PlanContent,
+    classes: pd.DataFrame | None = None,
+    *,
+    target: str = "paper_tables",
+) -> Analysis:
     """Check that the records are the plan's, and summarize them.
+
+    Args:
+        records: Of one machine.
+        plan: That they were collected for.
+        classes: equivalence.csv (``classes.read_classes``); without it no two libraries are compared.
+        target: What a remedy asks for.
 
     Raises:
         AugmarkError: They are not, or are not alike (``checks.check_records``).
     """
     check_records(records, plan, target=target)
     rows = cover(plan, records.frame, machine=records.machine).rows
-    return Analysis(plan, records, rows, summarize(rows, Rules.of_plan(plan)))
+    known = Classes() if classes is None else Classes.of_frame(classes)
+    return Analysis(plan, records, rows, summarize(rows, Rules.of_plan(plan), known))
 
 
 class _Footnotes:
@@ -129,7 +143,6 @@ def _entry(line: Mapping[str, Any] | None, footnotes: _Footnotes) -> Entry:
             short=SHOWN[line["status"]].short,
             footnote=footnotes.number(f"{line['status']}: {_short(reason)}"),
         )
-    different = line["different"]
     return Entry(
         number=figure(line["throughput"]),
         low=figure(line["throughput_low"]),
@@ -137,8 +150,15 @@ def _entry(line: Mapping[str, Any] | None, footnotes: _Footnotes) -> Entry:
         interval=line["interval"] if line["repeats"] > 1 else None,
         best=line["best"],
         marks="".join(dict.fromkeys(mark_letter(mark) for mark in line["marks"])),
-        footnote=footnotes.number(f"other work: {_short(different)}") if different else None,
+        footnote=_about(line, footnotes),
     )
+
+
+def _about(line: Mapping[str, Any], footnotes: _Footnotes) -> int | None:
+    """The footnote of a row with a number: why its work is other work, or is done in chunks."""
+    texts = {"other work": line["different"], "in chunks of three channels": line["chunked"]}
+    said = [f"{what}: {_short(text)}" for what, text in texts.items() if text]
+    return footnotes.number("; ".join(said)) if said else None
 
 
 def _legend(summary: pd.DataFrame, rules: Rules) -> list[tuple[str, str]]:

@@ -1,0 +1,81 @@
+"""Which probes hold the samples that classes are made from, and which sheets are drawn of them.
+
+Standard library only: the workflow asks for these paths when it is parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from augmark.modes import MODES, PLAIN
+from augmark.plan import Plan
+
+PlanContent = Mapping[str, Any]
+DEVICES = ("cpu", "cuda", "mps")
+
+
+def sampled_probes(plan: PlanContent) -> dict[str, dict[str, tuple[str, str]]]:
+    """Scenario -> library -> mode and device of the probe whose samples speak for it, in planned order.
+
+    One probe speaks for every mode and device: the transform is the same. Where there are several it is the
+    one of the mode that times the transform alone.
+    """
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for key in plan["definitions"]:
+        scenario, mode, library, device = key.split("/")
+        if mode == "decode" or not any(map(_sampled, plan["definitions"][key]["rows"])):
+            continue
+        best = found.setdefault(scenario, {}).get(library)
+        if best is None or _rank(mode, device) < _rank(*best):
+            found[scenario][library] = (mode, device)
+    return found
+
+
+def _sampled(row: Mapping[str, Any]) -> bool:
+    return row["planned"] == "run" and row["condition"] == PLAIN and not row["control"]
+
+
+def _rank(mode: str, device: str) -> tuple[int, int]:
+    return list(MODES).index(mode), DEVICES.index(device) if device in DEVICES else len(DEVICES)
+
+
+def archives(plan: Plan) -> dict[str, dict[str, Path]]:
+    """Scenario -> library -> sample archive."""
+    return {
+        scenario: {
+            library: plan.samples_path(scenario, mode, library, device)
+            for library, (mode, device) in libraries.items()
+        }
+        for scenario, libraries in sampled_probes(plan.content).items()
+    }
+
+
+def archive_paths(plan: Plan) -> list[Path]:
+    """Every sample archive that equivalence.csv is made from."""
+    return [path for libraries in archives(plan).values() for path in libraries.values()]
+
+
+def rows_of(plan: PlanContent, scenario: str) -> list[Mapping[str, Any]]:
+    """The transforms of a scenario that any sampled library runs, one row each, in the order of the plan."""
+    # Each library has a row for every transform of the plan, so that any of them tells the order.
+    rows: dict[str, Mapping[str, Any] | None] = {}
+    for library, (mode, device) in sampled_probes(plan).get(scenario, {}).items():
+        for row in plan["definitions"]["/".join((scenario, mode, library, device))]["rows"]:
+            rows[row["transform"]] = rows.get(row["transform"]) or (row if _sampled(row) else None)
+    return [row for row in rows.values() if row is not None]
+
+
+def sheet_path(output: Path, scenario: str, transform: str) -> Path:
+    """Where the contact sheet of a transform lies."""
+    return output / "figures" / "equivalence" / f"{scenario}.{transform}.png"
+
+
+def sheet_paths(plan: Plan) -> list[Path]:
+    """Every contact sheet of a plan."""
+    return [
+        sheet_path(plan.output, scenario, row["transform"])
+        for scenario in sampled_probes(plan.content)
+        for row in rows_of(plan.content, scenario)
+    ]
