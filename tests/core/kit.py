@@ -32,6 +32,7 @@ def sources(chosen: Any, **changed: Any) -> Sources:
         "locks": {stanza["environment"]: stanza["environment"] for stanza in stanzas},
         "cpus": 2,
         "row_code": {name: name for name in code},
+        "samples_code": "samples",
         "audit_code": "audit",
         "items_code": "items",
     }

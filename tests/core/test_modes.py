@@ -23,7 +23,7 @@ def whole():
 
 
 def modes_planned(plan):
-    return {tuple(place.split("/")[:2]) for place in plan.content["definitions"]}
+    return {(cell["scenario"], cell["mode"]) for cell in plan.cells()}
 
 
 def changed(**parts):
@@ -203,6 +203,15 @@ def test_a_loader_has_the_policy_s_settings(whole):
     assert [0.229, 0.224, 0.225] * 3 == timing["std"]
     assert {"height_pixels": 224, "width_pixels": 224, "position_pixels": None} == timing["crop"]
     assert ["as-decoded", "mirrored", "half-turn"] == timing["views"]
+
+
+def test_a_recipe_alone_has_the_probe_of_its_transform():
+    """The transform alone tells whether it is the same work: tried beside a loader, and not measured."""
+    plan = plan_of(load(ROOT, {"scenarios": "image-rgb", "modes": "dataloader-memory"}))
+    assert {("image-rgb", "dataloader-memory")} == modes_planned(plan)
+    probed = {tuple(key.split("/")[1:3]) for key in plan.content["definitions"]}
+    libraries = ("albumentationsx", "torchvision", "kornia", "pillow")
+    assert {(mode, name) for mode in ("micro", "dataloader-memory") for name in libraries} == probed
 
 
 # --- machines ----------------------------------------------------------------------------------------

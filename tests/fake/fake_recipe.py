@@ -10,6 +10,8 @@ import numpy as np
 import torch
 
 _random = random.Random()
+_deaf = random.Random(7)  # no seed reaches it
+LAST_CALL = 13  # of a worker that dies: one of the check and eight draws, then it is in the first epoch
 _lock = threading.Lock()
 
 
@@ -49,8 +51,9 @@ class FakeRecipe:
             self.calls += 1
             if crop is not None:
                 height, width = crop["height_pixels"], crop["width_pixels"]
-                top = _random.randint(0, item.shape[0] - height)
-                left = _random.randint(0, item.shape[1] - width)
+                chance = _deaf if row["transform"].startswith("CropsAlike") else _random
+                top = chance.randint(0, item.shape[0] - height)
+                left = chance.randint(0, item.shape[1] - width)
                 item = item[top : top + height, left : left + width]
             item = step(item)
             if not isinstance(item, np.ndarray):
@@ -76,9 +79,17 @@ class FakeRecipe:
     def Inverts(item: np.ndarray) -> np.ndarray:
         return 255 - item
 
+    CropsAlike = Inverts
+
     @staticmethod
     def FlipsACoin(item: np.ndarray) -> np.ndarray:
         return 255 - item if _random.random() < 0.5 else item
+
+    CropsAlikeAndFlipsACoin = FlipsACoin
+
+    @staticmethod
+    def Mirrors(item: np.ndarray) -> np.ndarray:
+        return item[:, ::-1] if _random.random() < 0.5 else item
 
     @staticmethod
     def TakesItsTime(item: np.ndarray) -> np.ndarray:
@@ -100,13 +111,13 @@ class FakeRecipe:
 
     def DiesInOneWorker(self, item: np.ndarray) -> np.ndarray:
         info = torch.utils.data.get_worker_info()
-        if info is not None and info.id == 1 and self.calls > 5:
+        if info is not None and info.id == 1 and self.calls > LAST_CALL:
             os.abort()
         return 255 - item
 
     def ExitsInOneWorker(self, item: np.ndarray) -> np.ndarray:
         info = torch.utils.data.get_worker_info()
-        if info is not None and info.id == 1 and self.calls > 5:
+        if info is not None and info.id == 1 and self.calls > LAST_CALL:
             os._exit(3)
         return 255 - item
 

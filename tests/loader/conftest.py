@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,31 @@ class Driver:
 
 @pytest.fixture(scope="session")
 def drive(library_python, tmp_path_factory) -> Driver:
-    """The driver in torchvision's environment, over items each of one colour, with a file each."""
-    return Driver(library_python("torchvision"), items_with_files(tmp_path_factory.mktemp("items")))
+    """The driver in torchvision's environment, over items of noise but for the first, with a file each."""
+    folder = items_with_files(tmp_path_factory.mktemp("items"), noisy=range(1, ITEMS))
+    return Driver(library_python("torchvision"), folder)
 
 
-def items_with_files(folder: Path) -> Path:
-    """Items each of one colour, and files that the fake recipe reads."""
-    items = open_items(write_items(folder, ITEMS, SIDE))
+@pytest.fixture(scope="session")
+def drive_flat(library_python, tmp_path_factory) -> Driver:
+    """The same over items each of one grey."""
+    return Driver(library_python("torchvision"), items_with_files(tmp_path_factory.mktemp("flat")))
+
+
+def items_with_files(folder: Path, noisy: Iterable[int] = ()) -> Path:
+    """Items each of one grey, and files that the fake recipe reads.
+
+    Args:
+        noisy: The items with noise in all channels but the first, which still is the item's number.
+    """
+    write_items(folder, ITEMS, SIDE)
+    offsets = open_items(folder).index["offsets"]
+    flat = np.memmap(folder / "items.bin", np.uint8, "r+")
+    for number in noisy:
+        pixels = flat[offsets[number] : offsets[number] + int(np.prod(SIDE))].reshape(SIDE)
+        pixels[..., 1:] = np.random.default_rng(number).integers(0, 256, (*SIDE[:2], 2))
+    flat.flush()
+    items = open_items(folder)
     (folder / "files").mkdir(exist_ok=True)
     for position in range(ITEMS):
         np.save(folder / "files" / f"{position}.npy", items[position])

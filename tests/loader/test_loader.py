@@ -31,12 +31,17 @@ def several(drive):
         "warns": row("WarnsWhenBuilt"),
         "same draws": row("SeededBeforeTheFork", random=True),
         "not random": row("Inverts", random=True),
+        "crops alike": row("CropsAlike"),
+        "crops alike, draws apart": row("CropsAlikeAndFlipsACoin", random=True),
+        "seen on a picture only": row("Mirrors", random=True),
         "after all that": row("Shifts", random=True),
     }
     return dict(zip(rows, drive(*rows.values()), strict=True))
 
 
-@pytest.mark.parametrize("name", ["random", "deterministic", "coin", "after all that"])
+@pytest.mark.parametrize(
+    "name", ["random", "deterministic", "coin", "seen on a picture only", "after all that"]
+)
 def test_a_healthy_row_has_its_numbers(several, name):
     """A value per timed epoch, the warm-up and the start apart, the split, and one thread per worker."""
     result = several[name]
@@ -81,13 +86,24 @@ def test_a_slow_row_takes_few_items_in_all_workers(several):
         (
             "ragged",
             "failed",
-            r"in the collation: RuntimeError: stack expects each tensor to be equal size, but got",
+            # torch's words: whether the first of the batch is the largest
+            r"in the collation: RuntimeError: (stack expects each tensor|Trying to resize storage)",
         ),
         ("float64", "invalid", r"dtype torch\.float64, expected torch\.float32"),
         ("too small", "invalid", r"shape 3x223x224, expected 3x224x224"),
         ("warns", "failed", r"raised while it was built: UserWarning: argument 'sigma' is not known"),
-        ("same draws", "invalid", r"workers 0 and 1 drew the same augmentations"),
-        ("not random", "invalid", r"not random: 48 draws in each worker gave one output"),
+        ("same draws", "invalid", r"workers 0 and 1 drew the same: the augmentations do not follow"),
+        (
+            "not random",
+            "invalid",
+            r"not random: the augmentations gave one output in \d+ draws of each worker, on 3 items",
+        ),
+        ("crops alike", "invalid", r"workers 0 and 1 drew the same: the crop does not follow their seeds"),
+        (
+            "crops alike, draws apart",
+            "invalid",
+            r"workers 0 and 1 drew the same: the crop does not follow their seeds",
+        ),
     ],
 )
 def test_a_failure_is_a_status_and_a_reason(several, name, status, reason):
@@ -126,6 +142,21 @@ def test_workers_in_trouble_end_a_row_and_its_process(drive, transform, status, 
     assert (status, reason, True) == (result["status"], result["reason"], result["retire"])
     assert [] == result["children"]
     assert 0 == result["descriptors"]
+
+
+def test_batches_smaller_than_declared_are_told(drive):
+    """24 items in two workers: of 16 declared a batch keeps 24 / (2 x 2) = 6."""
+    smaller, declared = drive(row("Inverts", batch_size=16), row("Inverts", batch_size=6))
+    assert (6, ["reduced-batch"]) == (smaller["loader"]["batch_size"], smaller["flags"])
+    assert (6, []) == (declared["loader"]["batch_size"], declared["flags"])
+
+
+def test_workers_without_work_are_told(drive):
+    """Three items for four workers."""
+    (idle,) = drive(row("Inverts", workers=4, batch_size=1), items=3)
+    assert ("ok", 3, ["idle-workers"]) == (idle["status"], idle["items"], idle["flags"])
+    (slow,) = drive(row("TakesItsTime", slow=True))
+    assert [] == slow["flags"]  # that it takes less is what slow says
 
 
 def test_busy_threads_are_seen_inside_the_workers(drive):

@@ -1,15 +1,33 @@
 """What a loader needs, in figures worked out by hand."""
 
+import psutil
 import pytest
+import yaml
 
 from augmark.errors import AugmarkError
-from augmark.worker.needs import Available, Needs, available, check_needs, loader_needs, sample_shape
+from augmark.worker.needs import (
+    Available,
+    Needs,
+    available,
+    check_needs,
+    epoch_items,
+    loader_needs,
+    sample_shape,
+)
+from tests.conftest import ROOT
 from tests.loader.conftest import row
 
 MIB = 1 << 20
-INDEX = {"total_bytes": 1000 * MIB, "shapes": [[375, 500, 3]] * 4}
-NINE = {"total_bytes": 3000 * MIB, "shapes": [[375, 500, 9]] * 4}
-ENOUGH = Available(1 << 50, 1 << 50, 1 << 20)
+ENOUGH = Available(1 << 50, 1 << 50, 1 << 20, 1 << 50)
+
+
+def index(items=10_000, channels=3, mib=1000):
+    """Of prepared items, all of them JPEG files but one."""
+    files = [{"format": "JPEG"}] * (items - 1) + [{"format": "PNG"}]
+    return {"total_bytes": mib * MIB, "shapes": [[375, 500, channels]] * items, "files": files}
+
+
+INDEX, NINE = index(), index(channels=9, mib=3000)
 
 
 def planned(transform="Rotate", shape="same", **loader):
@@ -58,7 +76,7 @@ def test_files_are_not_held_in_memory():
 
 def test_nine_channels_take_three_times_the_shared_memory():
     """The reason for the paper's smaller batches of nine channels."""
-    three, nine = (loader_needs(planned(), index, "dataloader-memory") for index in (INDEX, NINE))
+    three, nine = (loader_needs(planned(), about, "dataloader-memory") for about in (INDEX, NINE))
     assert 3 * three.shared_memory_bytes == nine.shared_memory_bytes
 
 
@@ -77,48 +95,132 @@ def test_a_spawned_worker_has_its_own_library():
     assert 2 * 384 * MIB == spawn - fork
 
 
+def test_an_epoch_takes_the_files_that_every_decoder_reads():
+    """Or all items, where nothing is decoded."""
+    assert (10_000, 9_999) == tuple(
+        epoch_items(INDEX, mode) for mode in ("dataloader-memory", "dataloader-decode")
+    )
+
+
+def test_few_items_need_few_batches():
+    """256 items: batches of 16 in place of 256, all 16 of them of 3x513x512 float32, 50,429,952 B each."""
+    batch = 16 * 3 * 513 * 512 * 4
+    need = loader_needs(
+        planned("LongestMaxSize", "longest-512", batch_size=256, workers=8), index(256), "dataloader-memory"
+    )
+    assert 16 * batch == need.shared_memory_bytes == 806_879_232
+    assert (768 + 1000 + 8 * 128) * MIB + (16 + 8) * batch == need.memory_bytes
+    # 3 items: batches of one, of which there are no more than three; eight workers may answer at once.
+    few = loader_needs(planned(batch_size=256, workers=8), index(3), "dataloader-memory")
+    assert 3 * 3 * 224 * 224 * 4 == few.shared_memory_bytes
+    assert 32 + 2 + 32 + 8 == few.file_descriptors
+
+
+def test_the_plan_s_largest_row_fits_where_items_are_few():
+    """17 batches of 256 samples of 3x513x512 were 13.7 GB, and refused by 8 GiB; 16 of 16 are 0.8 GB."""
+    row = planned("LongestMaxSize", "longest-512", batch_size=256, workers=8)
+    have = Available(1 << 50, 8 << 30, 1 << 20, 1 << 50)
+    assert {} == check_needs([row], index(256), "dataloader-memory", None, have)
+    with pytest.raises(AugmarkError):
+        check_needs([row], INDEX, "dataloader-memory", None, have)
+
+
+def test_nine_channels_at_depth_min_fit_into_a_container():
+    """Two workers, two ahead, one in hand: 5 batches of 4 samples of 9x224x224 float32, 36,126,720 B."""
+    depth = yaml.safe_load((ROOT / "config" / "depths" / "min.yaml").read_text(encoding="utf-8"))["loader"]
+    sizes = {name: depth[name] for name in ("batch_size", "workers")}
+    need = loader_needs(planned(**sizes), index(depth["items"], 9), "dataloader-memory")
+    assert 36_126_720 == 5 * 4 * 9 * 224 * 224 * 4 == need.shared_memory_bytes
+    assert need.shared_memory_bytes < 64_000_000
+
+
 @pytest.mark.parametrize(
     ("have", "words"),
     [
-        (Available(1 << 50, 64 * MIB, 1 << 20), ("shared memory", "67,108,864 B", "Resize", "--shm-size")),
-        (Available(2 << 30, 1 << 50, 1 << 20), ("of memory", "2,147,483,648 B", "Resize", "items=")),
-        (Available(1 << 50, 1 << 50, 64), ("open files", " 64 ", "Rotate", "ulimit -n 83")),
+        (
+            Available(1 << 50, 3 << 30, 1 << 20),
+            ("13,690,208,256", "shared memory, /dev/shm has free 3,221,225,472 B", "13 GiB", "--shm-size"),
+        ),
+        (
+            Available(7 << 30, 1 << 50, 1 << 20),
+            ("of memory, this machine allows 7,516,192,768 B", "a machine with more memory"),
+        ),
+        (
+            Available(1 << 50, 1 << 50, 1 << 20, 7 << 30),
+            ("of memory, free now are 7,516,192,768 B", "end what else takes memory"),
+        ),
     ],
 )
-def test_a_refusal_names_what_is_short(have, words):
-    """What, how much there is, the row that needs most, and a remedy."""
+def test_a_large_row_alone_is_left_out(have, words):
+    """What it needs, what there is, the remedy; Rotate takes 6,781,140,992 B in all and stays."""
     rows = [planned(batch_size=256, workers=8), planned("Resize", [512, 512], batch_size=256, workers=8)]
-    with pytest.raises(AugmarkError) as caught:
-        check_needs(rows, INDEX, "dataloader-memory", None, have)
+    found = check_needs(rows, INDEX, "dataloader-memory", None, have)
+    assert ["Resize"] == list(found)
     for word in words:
-        assert word in str(caught.value)
-    assert "--config batch_size=" in str(caught.value)
-    assert "workers=" in str(caught.value)
+        assert word in found["Resize"]
+    assert "--config batch_size=" in found["Resize"]
 
 
-def test_the_named_sizes_fit():
-    """64 MiB of shared memory: 17 batches of 4 samples of 3x512x512 are 213,909,504 B, of 1 53,477,376 B."""
-    with pytest.raises(AugmarkError, match=r"batch_size=1 workers=8$"):
-        check_needs(
-            [planned("Resize", [512, 512], batch_size=256, workers=8)],
-            INDEX,
+def test_a_job_of_which_nothing_fits_is_refused():
+    """The row that needs most, and sizes that fit: 17 batches of one 3x512x512 are 53,477,376 B."""
+    rows = [planned(batch_size=256, workers=8), planned("Resize", [512, 512], batch_size=256, workers=8)]
+    have = Available(1 << 50, 64 * MIB, 1 << 20)
+    with pytest.raises(AugmarkError, match=r"no DataLoader row fits.*Resize[\s\S]*batch_size=1 workers=8$"):
+        check_needs(rows, INDEX, "dataloader-memory", None, have)
+    with pytest.raises(AugmarkError, match=r" 83 of open files, a process may have 64 .*[\s\S]*ulimit -n 83"):
+        check_needs(rows, INDEX, "dataloader-memory", None, Available(1 << 50, 1 << 50, 64))
+
+
+@pytest.mark.parametrize(
+    ("mode", "have", "items_help"),
+    [
+        (
             "dataloader-memory",
-            None,
-            Available(1 << 50, 64 * MIB, 1 << 20),
-        )
+            2600 * MIB,
+            True,
+        ),  # 768 + 1000 + 1024 MiB and batches of 1, without the items 1792
+        ("dataloader-memory", 1700 * MIB, False),
+        ("dataloader-decode", 1700 * MIB, False),
+    ],
+)
+def test_fewer_items_are_a_remedy_where_it_is_they_that_do_not_fit(mode, have, items_help):
+    """Files are not held in memory, and what workers take is the same for any number of items."""
+    with pytest.raises(AugmarkError) as caught:
+        check_needs([planned(batch_size=1, workers=8)], INDEX, mode, None, Available(have, None, None))
+    assert items_help == ("--config items=" in caught.value.remedy)
+
+
+@pytest.mark.parametrize(
+    ("setting", "remedy"),
+    [
+        ({}, r"--config batch_size=64 workers=8$"),
+        ({"workers": 8}, r"--config batch_size=64$"),
+        ({"batch_size": 256}, r"--config workers=1$"),
+    ],
+)
+def test_what_a_condition_sets_is_no_remedy(setting, remedy):
+    """1 GiB: 17 batches of 64 are 655,097,856 B; of 256 each, 3 are 462,422,016 B and 5 are 770,703,360 B."""
+    row = {**planned(batch_size=256, workers=8), "setting": setting}
+    have = Available(None, (1 << 30) if "batch_size" not in setting else 500 * MIB, None)
+    with pytest.raises(AugmarkError, match=remedy):
+        check_needs([row], INDEX, "dataloader-memory", None, have)
 
 
 def test_what_is_enough_or_unknown_is_no_refusal():
     """Also rows that are not run need nothing."""
-    check_needs([planned()], INDEX, "dataloader-memory", None, ENOUGH)
-    check_needs([planned()], INDEX, "dataloader-memory", None, Available(None, None, None))
     excluded = {**planned(batch_size=1 << 30), "planned": "excluded", "loader": None}
-    check_needs([excluded], INDEX, "dataloader-memory", 1 << 30, ENOUGH)
+    for rows, have in (
+        ([planned()], ENOUGH),
+        ([planned()], Available(None, None, None)),
+        ([excluded], ENOUGH),
+    ):
+        assert {} == check_needs(rows, INDEX, "dataloader-memory", None, have)
 
 
 def test_this_machine_says_what_it_has():
     """Memory is the caller's limit; what the system does not say is None."""
     have = available(123)
     assert 123 == have.memory_bytes
+    assert 0 < have.free_bytes <= psutil.virtual_memory().total
     assert have.file_descriptors is None or have.file_descriptors > 0
     assert have.shared_memory_bytes is None or have.shared_memory_bytes > 0

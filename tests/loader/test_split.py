@@ -39,15 +39,20 @@ def test_every_worker_has_a_seed_of_its_own():
     ("given", "expected"),
     [
         ((8, 256, 10_000, None), (10_000, 256)),
+        ((8, 256, 256, None), (256, 16)),  # two of 16 for each of eight workers
+        ((8, 256, 4096, None), (4096, 256)),  # two of 256 each, exactly
+        ((2, 8, 48, None), (48, 8)),  # up to 48 / 4 = 12 would do
+        ((8, 8, 3, None), (3, 1)),
+        ((0, 256, 48, None), (48, 48)),
         ((8, 256, 10_000, 8), (64, 4)),  # 8 items each, in two batches of 4
         ((8, 2, 10_000, 8), (64, 2)),
         ((8, 256, 20, 8), (20, 1)),
-        ((0, 256, 10_000, 8), (8, 4)),
+        ((0, 256, 10_000, 8), (8, 8)),
         ((3, 256, 1, 1), (1, 1)),
     ],
 )
 def test_sizes(given, expected):
-    """Slow rows take few items, in batches small enough for every worker to get some."""
+    """Batches small enough for every worker to get two; slow rows take few items."""
     assert expected == sizes(*given)
 
 

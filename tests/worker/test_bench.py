@@ -94,7 +94,7 @@ def test_without_a_jpeg_file_a_row_fails_and_says_so(stub, tmp_path):
     row = {"setting": {}, "condition": "plain", "transform": "Decode"}
     for work in (bench.probe, bench.measure):
         result = work(row, lambda: None)
-        assert ("failed", "there is no JPEG file among the 2 items") == (result["status"], result["reason"])
+        assert ("excluded", "no JPEG file among the 2 items") == (result["status"], result["reason"])
 
 
 def test_a_setting_s_items_are_made_once_for_its_rows(stub, tmp_path):

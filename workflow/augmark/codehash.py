@@ -19,6 +19,8 @@ from augmark.modes import MODES, library_module, regimes_module
 PACKAGE = Path(__file__).resolve().parent
 # What stands inside or around a timer in the measured process; reached from there by import.
 MEASURING = "augmark.worker.child"
+SEEDS = "augmark.worker.seeds"  # the parent's part of what is drawn
+SAMPLES = "augmark.worker.samples"  # what a probe keeps, and no row depends on
 
 
 def _canonical(node: object) -> str:
@@ -104,7 +106,7 @@ def code_digest(*modules: str) -> str:
 
 def row_code_digest(adapter: str, mode: str) -> str:
     """Digest of everything that decides a row of one library in one mode, the worker's part included."""
-    return code_digest(MEASURING, MODES[mode].runner, library_module(adapter, mode))
+    return code_digest(MEASURING, SEEDS, MODES[mode].runner, library_module(adapter, mode))
 
 
 def regimes_code_digest(adapter: str) -> str | None:

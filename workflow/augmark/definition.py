@@ -75,7 +75,8 @@ def definition(
     }
     place = _Place(settings, sources, name, mode, library, depends)
     rows = list(_rows(place, device))
-    probing = [[row["pinned"] for row in rows], settings.depth["probe_items"], settings.policy["probe"]]
+    pins = [row["pinned"] for row in rows]
+    probing = [pins, settings.depth["probe_items"], settings.policy["probe"], sources.samples_code]
     identity = [[row["transform"], row["condition"], row["planned"], row["digest"]] for row in rows]
     return {
         # Of everything that the rows depend on, so the plan of a cell and its rows cannot disagree.

@@ -52,8 +52,9 @@ def _row_seconds(timing: dict[str, Any], loader: Any, items: int, warm: float, s
         if slow:
             return warm * timing["slow_measured_items"] + timing["warmup_seconds"]
         return timing["values"] * max(timing["min_value_seconds"], warm * items) + timing["warmup_seconds"]
-    workers = max(1, loader["workers"])
-    taken, epochs = (timing["slow_measured_items"] * workers, 2) if slow else (items, timing["values"] + 1)
+    workers = max(1, min(loader["workers"], items))
+    few = min(items, timing["slow_measured_items"] * workers)
+    taken, epochs = (few, 2) if slow else (items, timing["values"] + 1)
     return LOADER_START_SECONDS + epochs * warm * taken / workers
 
 

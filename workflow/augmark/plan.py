@@ -33,7 +33,7 @@ class Sources:
         cpus: Processors of the machine: where sweeps end.
         row_code: ``<adapter>/<mode>`` -> digest of the code that decides rows of that mode; and
             ``<adapter>/regimes`` of the other ways of doing the same that sweeps time.
-        audit_code, items_code: Digests of the code that makes manifests and items.
+        samples_code, audit_code, items_code: Digests of the code that makes samples, manifests and items.
     """
 
     machine: str
@@ -43,6 +43,7 @@ class Sources:
     locks: Mapping[str, str]
     cpus: int
     row_code: Mapping[str, str]
+    samples_code: str
     audit_code: str
     items_code: str
 
@@ -135,11 +136,18 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
         key: {**about, "audit_digest": short_digest([about["digest"], *judged_by])}
         for key, about in sources.datasets.items()
     }
-    places = [
+    asked = [
         place[1:]
         for place in select.combinations(settings)
         if place[0] == sources.machine_kind and select.wanted_transforms(settings, place[1], place[2])
     ]
+    # What is the same work is told by the transform alone: a mode around it needs the probe of that one too.
+    sampling = dict.fromkeys(
+        (scenario, "micro", library, device)
+        for scenario, mode, library, device in asked
+        if mode_facts(mode).batched and _samples(settings, scenario, library, device)
+    )
+    places = list(dict.fromkeys([*asked, *sampling]))
     modes: dict[str, dict[str, None]] = {}
     for scenario, mode, *_ in places:
         modes.setdefault(scenario, {})[mode] = None
@@ -150,6 +158,7 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
     definitions = {
         "/".join(place): definition(settings, sources, scenarios[place[0]], place) for place in places
     }
+    measured = {key: definitions[key] for key in map("/".join, asked)}
     content = {
         "schema": SCHEMA,
         "campaign": settings.config["campaign"],
@@ -167,13 +176,19 @@ def make_plan(settings: Any, sources: Sources) -> Plan:
         "scenarios": scenarios,
         "libraries": _libraries(settings, {place[2] for place in places}),
         "definitions": definitions,
-        "cells": _cells(settings, sources.machine, definitions),
-        "tables": _tables(settings, {(place[0], place[1], place[3]) for place in places}),
+        "cells": _cells(settings, sources.machine, measured),
+        "tables": _tables(settings, {tuple(key.split("/"))[:2] for key in measured}),
     }
     return Plan(content, Path(settings.config["output"]))
 
 
-def _tables(settings: Any, planned: set[tuple[str, str, str]]) -> dict[str, Any]:
+def _samples(settings: Any, scenario: str, library: str, device: str) -> bool:
+    """Whether a library can be asked for the transform alone."""
+    offer = settings.libraries[library]["scenarios"][scenario]
+    return "micro" in offer["modes"] and device in offer["devices"]
+
+
+def _tables(settings: Any, planned: set[tuple[str, ...]]) -> dict[str, Any]:
     """The campaign's tables that have cells on this machine (one of a device may have none)."""
     named = {
         name: settings.tables[name] for name in select.campaign_tables(settings, settings.config["campaign"])
@@ -181,7 +196,7 @@ def _tables(settings: Any, planned: set[tuple[str, str, str]]) -> dict[str, Any]
     return {
         name: dict(stanza)
         for name, stanza in named.items()
-        if any((stanza["scenario"], stanza["mode"], device) in planned for device in stanza["devices"])
+        if (stanza["scenario"], stanza["mode"]) in planned
     }
 
 

@@ -88,6 +88,7 @@ def _sources(settings: Settings, root: Path, machine: str, python: str) -> Sourc
         },
         cpus=settings.machines[machine]["vcpus"] or host.cpus(),
         row_code=_row_code(settings),
+        samples_code=codehash.code_digest(codehash.SAMPLES),
         audit_code=codehash.code_digest(AUDIT),
         items_code=codehash.code_digest(ITEMS),
     )

@@ -230,7 +230,7 @@ def _decode_into(
         raise AugmarkError(
             f"all images are symmetric, {len(chosen)} of {len(chosen)}: their views are alike",
             where=name,
-            remedy="give images that are not, or more of them",
+            remedy="give others, or more of them, or leave nine channels out: scenarios=image-rgb",
         )
     return [symmetric[position] for position in sorted(symmetric)]
 

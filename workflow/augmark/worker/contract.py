@@ -76,6 +76,16 @@ def check_decoded(output: np.ndarray, item: np.ndarray, tolerance_mean_levels: f
         raise Invalid(f"decodes to another picture: {mean:.1f} levels from Pillow's in the mean")
 
 
+def most_telling(items: Sequence[np.ndarray], count: int = 3) -> list[int]:
+    """Positions of the items (H, W, C) that show most of what a transform does, the best first.
+
+    On a flat one most transforms do next to nothing, and on a grey one those of colours: judged by one such
+    item, a library would be blamed for the data.
+    """
+    told = [float(item.std()) + float(np.ptp(item.mean(axis=(0, 1)))) for item in items]
+    return sorted(range(len(items)), key=lambda position: -told[position])[:count]
+
+
 def same(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether two outputs are equal to the bit."""
     return first.shape == second.shape and bool(np.array_equal(first, second))

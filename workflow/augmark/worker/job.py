@@ -17,18 +17,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from augmark import codehash, host, locks
-from augmark.cell import Cell, short_digest
+from augmark.cell import Cell
 from augmark.data.itemfile import open_items
 from augmark.errors import AugmarkError
 from augmark.modes import MODES, library_module
 from augmark.plan import Plan
 from augmark.progress import progress
-from augmark.worker import needs, supervise
+from augmark.worker import needs, seeds, supervise
 
 ROOT = Path(__file__).resolve().parents[3]
 # What decides a number; other files of a checkout may be new or changed without making it dirty.
@@ -49,6 +49,7 @@ class Job:
         watched: The process that started the workflow.
         session: The stretch of work that it belongs to.
         fresh: Measure every row, also where an earlier record has it.
+        too_large: Id -> why a row's loader does not fit this machine, of those that are not started.
     """
 
     plan: Plan
@@ -59,6 +60,7 @@ class Job:
     watched: supervise.Watched
     session: str
     fresh: bool
+    too_large: dict[str, str] = field(default_factory=dict)
 
     @property
     def items_dir(self) -> Path:
@@ -98,7 +100,8 @@ def parse(kind: str, arguments: list[str]) -> Job:
     items = read_items(plan, cell)
     job = Job(plan, cell, definition, args.out, items, watched, args.session, args.fresh)
     if MODES[cell.mode].batched:
-        needs.check_needs(definition["rows"], items, cell.mode, job.memory_limit_bytes)
+        limit = job.memory_limit_bytes
+        return replace(job, too_large=needs.check_needs(definition["rows"], items, cell.mode, limit))
     return job
 
 
@@ -265,9 +268,8 @@ def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str
 
 
 def row_seed(job: Job, transform: str) -> int:
-    """Seed of a row's draws: the same for every library, another for every repeat."""
-    cell, seed = job.cell, job.definition["timing"]["seed"]
-    return int(short_digest([seed, cell.scenario, cell.mode, cell.repeat, transform])[:8], 16)
+    """See ``seeds.row_seed``."""
+    return seeds.row_seed(job.cell, job.definition["timing"]["seed"], transform)
 
 
 def in_seeded_order(job: Job, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from torch.utils.data._utils import signal_handling
 
 from augmark import host
 from augmark.data.itemfile import Items
-from augmark.worker import loader_data, loader_split
+from augmark.worker import loader_data, loader_draws, loader_split
 from augmark.worker.loader_data import Ask, ended, positions
 from augmark.worker.status import describe
 
@@ -34,7 +34,6 @@ warnings.filterwarnings("ignore", message="This DataLoader will create")
 __all__ = ["positions", "run_row"]
 Row = dict[str, Any]
 BEAT_SECONDS = 2.0
-DRAWS, DRAWS_TO_BE_SURE = 8, 48
 COPIES = 4  # of one batch, to time the copy alone
 # As it was when this process began: what a pipeline without workers runs with unless it is told otherwise.
 THREADS_AT_START = torch.get_num_threads()
@@ -88,8 +87,7 @@ def _measured(pipeline: Pipeline) -> Row:
     startup_seconds = pipeline.start()
     pipeline.stage = "at a worker's first item"
     seen = pipeline.ask(Ask("check"))[0]
-    if row["random"]:
-        _check_draws(pipeline)
+    _check_draws(pipeline)
     pipeline.ask(Ask("seed"))  # the draws of the epochs are the same whatever was checked before
     gc.collect()
     pipeline.stage = "in the warm-up epoch"
@@ -118,6 +116,7 @@ def _measured(pipeline: Pipeline) -> Row:
         "items": pipeline.count,
         "timed_seconds": sum(values) * pipeline.count,
         "loader": loader,
+        "flags": pipeline.flags(),
         **seen,
     }
 
@@ -137,17 +136,24 @@ def _split(pipeline: Pipeline, epoch_seconds_per_item: float) -> Row:
 
 
 def _check_draws(pipeline: Pipeline) -> None:
-    """No two workers draw the same; what may be chance in a few tosses of a coin is asked for again."""
-    pipeline.stage = "while its draws were checked"
-    for number in (DRAWS, DRAWS_TO_BE_SURE):
-        drawn = pipeline.ask(Ask("draws", number))
-        pair = loader_split.same_draws(drawn)
-        if pair is None:
-            return
-    if len({value for sequence in drawn for value in sequence}) == 1:
-        raise ended("invalid", f"not random: {len(drawn[0])} draws in each worker gave one output")
-    drew = f"workers {pair[0]} and {pair[1]} drew the same augmentations"
-    raise ended("invalid", f"{drew}: their generators do not follow their seeds")
+    """No two workers draw the same augmentations, where there are any, nor the same crops."""
+    if pipeline.workers < 2:
+        return
+    pipeline.stage, row = "while its draws were checked", pipeline.row
+    few = loader_draws.FEW_OF_SLOW if row["probed"] == "slow" else loader_draws.FEW
+    asked = []  # whether of the whole item, whether of the crop
+    if row["random"]:
+        asked.append((bool(row.get("crops")), False))
+    if not row.get("crops"):
+        asked.append((True, True))
+    for whole, crop in asked:
+
+        def draw(index: int, number: int, whole: bool = whole) -> list[list[str]]:
+            return pipeline.ask(Ask("draws", number, index, whole))
+
+        wrong = loader_draws.repeated(draw, pipeline.samples.pictures(whole, larger=crop), few, crop)
+        if wrong is not None:
+            raise ended("invalid", wrong)
 
 
 class Pipeline:
@@ -172,6 +178,12 @@ class Pipeline:
         self.sampler = Batches()
         self.loader: DataLoader | None = None
         self.batch: torch.Tensor | None = None
+
+    def flags(self) -> list[str]:
+        """What is otherwise than declared, for the row; of a slow one its status says already."""
+        smaller = self.batch_size < self.row["loader"]["batch_size"] and self.row["probed"] != "slow"
+        idle = self.count < self.workers
+        return [*(["reduced-batch"] if smaller else []), *(["idle-workers"] if idle else [])]
 
     def start(self) -> float:
         """Start the workers; seconds until each has answered."""

@@ -17,21 +17,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch.utils.data import Dataset, default_collate, get_worker_info
 
 from augmark.data.itemfile import Items, open_items
 from augmark.modes import MODES
-from augmark.worker import contract, loader_split, threads
+from augmark.worker import contract, loader_draws, loader_split, threads
 from augmark.worker.status import describe
 
 MARK = "augmark-worker:"
 POLICIES = ("pipeline-default", "pipeline-single-worker")
-CROP_PIXELS = 224
 COUNTED_CALLS, COUNTED_SECONDS = 50, 1.0  # of a transform that raised: to say how many of how many calls do
-LEAST_DRAWS = 4
-DRAW_SECONDS = 2.0
 SPLIT_SECONDS = 1.0  # whole batches are split until so much time has passed, and at least the policy's items
 
 
@@ -60,10 +56,14 @@ class Ask:
     Attributes:
         what: ``ready``, ``check``, ``draws``, ``seed``, ``threads`` or ``split``.
         number: Of draws, or of the items of a batch.
+        index: Of the item to draw on.
+        whole: Draw on all of it, else on its centre of the crop's size.
     """
 
     what: str
     number: int = 0
+    index: int = 0
+    whole: bool = False
 
 
 def build(recipe: Any, row: dict[str, Any], job: dict[str, Any]) -> Callable[[Any], torch.Tensor]:
@@ -133,7 +133,7 @@ class Samples(Dataset):
 
     def _answer(self, ask: Ask) -> Any:
         try:
-            return getattr(self, f"_{ask.what}")(ask.number)
+            return getattr(self, f"_{ask.what}")(ask)
         except InWorker:
             raise
         except Exception as error:
@@ -168,16 +168,16 @@ class Samples(Dataset):
             one_thread(self.recipe)
         self._seed()
 
-    def _seed(self, _number: int = 0) -> None:
+    def _seed(self, _ask: Ask | None = None) -> None:
         self.recipe.seed(loader_split.worker_seed(self.row["seed"], self.worker))
 
-    def _ready(self, _number: int) -> int:
+    def _ready(self, _ask: Ask) -> int:
         return self.worker
 
-    def _threads(self, _number: int) -> dict[str, int]:
+    def _threads(self, _ask: Ask) -> dict[str, int]:
         return threads.read_back()
 
-    def _check(self, _number: int) -> dict[str, str]:
+    def _check(self, _ask: Ask) -> dict[str, str]:
         """Shape and dtype of a sample, which keeps the contract of a recipe."""
         from augmark.worker.pipeline import check_tensor
 
@@ -188,26 +188,25 @@ class Samples(Dataset):
             raise ended("invalid", str(error)) from None
         return {"shape": "x".join(map(str, sample.shape)), "dtype": str(sample.dtype).rpartition(".")[2]}
 
-    def _draws(self, number: int) -> list[str]:
-        """Hashes of outputs of one same item, in the order of this worker's draws.
+    def pictures(self, whole: bool, larger: bool = False) -> list[loader_draws.Picture]:
+        """The items to draw on, see ``loader_draws.pictures``."""
+        few = (self.items[position] for position in self.positions[: loader_draws.TRIED])
+        return loader_draws.pictures(few, whole, larger)
 
-        The item is cut to the size of the crop beforehand, so that only the transform is left to chance:
-        a crop that differs would hide a transform that does not.
-        """
-        item, until = self.items[self.positions[0]], time.perf_counter() + DRAW_SECONDS
-        if not self.row.get("crops"):
-            item = np.ascontiguousarray(item[:CROP_PIXELS, :CROP_PIXELS])
+    def _draws(self, ask: Ask) -> list[str]:
+        """Hashes of outputs of one same item, in the order of this worker's draws."""
+        item = loader_draws.part(self.items[self.positions[ask.index]], ask.whole)
         hashes: list[str] = []
         try:
-            while len(hashes) < number and (len(hashes) < LEAST_DRAWS or time.perf_counter() < until):
+            for _ in range(ask.number):
                 self.calls += 1
                 output = self.apply(self.recipe.from_item(item))
                 hashes.append(hashlib.sha256(output.contiguous().numpy()).hexdigest()[:16])
         except Exception as error:
-            raise self._failure(error, 0) from None
+            raise self._failure(error, ask.index) from None
         return hashes
 
-    def _split(self, batch_size: int) -> dict[str, float]:
+    def _split(self, ask: Ask) -> dict[str, float]:
         """Seconds per item of decoding, augmenting and collating, measured one after the other.
 
         Inside the timers: ``decode`` of each item, then ``apply`` on it, then ``default_collate`` of the
@@ -218,7 +217,7 @@ class Samples(Dataset):
         least = self.job["slow_measured_items" if self.row["probed"] == "slow" else "split_items"]
         while done < least or clock() < until:
             samples: list[torch.Tensor] = []
-            while len(samples) < batch_size:
+            while len(samples) < ask.number:
                 begin = clock()
                 decoded = self.decode((done + len(samples)) % count)
                 between = clock()

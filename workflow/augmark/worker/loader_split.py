@@ -32,18 +32,19 @@ def worker_seed(row_seed: int, worker: int) -> int:
 
 
 def sizes(workers: int, batch_size: int, items: int, per_worker: int | None) -> tuple[int, int]:
-    """Items of an epoch and the batch size.
+    """Items of an epoch and the batch size: two batches for each worker at least, as far as items go.
+
+    torch gives a worker whole batches: with fewer, some would have nothing to do, and a row of eight workers
+    be one of a single worker.
 
     Args:
-        workers: 0 stands for the process itself.
+        workers: 0 stands for the process itself, which takes any batch that the items fill.
+        batch_size: As declared: the largest that it becomes.
         items: How many there are.
-        per_worker: Of a slow row, how many items each worker gets at most; None for the others. They then
-            come in two batches per worker, so that a row of few items still runs in all workers at once.
+        per_worker: Of a slow row, how many items each worker gets at most; None for the others.
     """
-    if per_worker is None:
-        return items, batch_size
-    few = min(items, per_worker * max(workers, 1))
-    return few, min(batch_size, max(1, few // (2 * max(workers, 1))))
+    taken = items if per_worker is None else min(items, per_worker * max(workers, 1))
+    return taken, min(batch_size, max(1, taken // (2 * workers) if workers else taken))
 
 
 def lanes(workers: int, cpus: int) -> int:

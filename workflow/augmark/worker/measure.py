@@ -98,7 +98,7 @@ def rows_to_time(job: jobs.Job, probed: dict[str, Row], carried: dict[str, Row])
     """The rows that this process has to time, with what the probe said of each."""
     rows = []
     for planned in job.definition["rows"]:
-        if planned["planned"] != "run" or planned["digest"] in carried:
+        if planned["planned"] != "run" or planned["digest"] in carried or planned["id"] in job.too_large:
             continue
         seen = probed[planned["id"]]
         if seen["status"] in record.MEASURED:
@@ -138,6 +138,8 @@ def _final_row(
     timed = next((result for result in outcome.rows if result["id"] == planned["id"]), None)
     if timed is None:
         seen = probed[planned["id"]]
+        if seen["status"] in record.MEASURED and planned["id"] in job.too_large:
+            return {**row, "status": "oom", "reason": f"not started: {job.too_large[planned['id']]}"}
         where = "" if seen["status"] == "unsupported" else "in the probe: "
         return {**row, "status": seen["status"], "reason": f"{where}{seen['reason']}"}
     row.update(

@@ -111,7 +111,7 @@ def _facts(subject: Subject, row: Row) -> Row:
 
 def _nothing(job: Row, row: Row) -> Row:
     what = "JPEG file" if job["mode"] == "decode" else f"batch of equal items ({row['condition']})"
-    return {"status": "failed", "reason": f"there is no {what} among the {job['items']} items"}
+    return {"status": "excluded", "reason": f"no {what} among the {job['items']} items"}
 
 
 def items_that_fit(stored: Items, wanted: int, dtype: str, limit_bytes: int) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""What a DataLoader row needs of a machine, worked out before anything is started. Standard library only.
+"""What a DataLoader row needs of a machine, worked out before anything is started. Imports psutil besides.
 
 A loader that runs out of shared memory or of file descriptors dies in the middle of an epoch with a message
 about neither (a bus error; a batch that cannot be received), so both are compared beforehand.
@@ -7,13 +7,16 @@ about neither (a bus error; a batch that cannot be received), so both are compar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass
 from typing import Any
+
+import psutil
 
 from augmark.errors import AugmarkError
 from augmark.modes import MODES
 from augmark.worker.contract import expected_shape
+from augmark.worker.loader_split import sizes
 
 Row = Mapping[str, Any]
 CROP_PIXELS = 224
@@ -42,15 +45,22 @@ class Needs:
 
 @dataclass(frozen=True)
 class Available:
-    """What there is; None: this system does not say, and nothing is checked."""
+    """What there is; None: this system does not say, and nothing is checked.
+
+    Attributes:
+        memory_bytes: What the job may use.
+        free_bytes: Of memory, what is free now or can be had back from caches.
+    """
 
     memory_bytes: int | None
     shared_memory_bytes: int | None
     file_descriptors: int | None
+    free_bytes: int | None = None
 
 
 def available(memory_limit_bytes: int | None) -> Available:
-    """What this machine has free."""
+    """What this machine has, of memory also what is free of it at the moment."""
+    free = psutil.virtual_memory().available
     try:
         about = os.statvfs(SHARED_MEMORY)
         shared: int | None = about.f_bavail * about.f_frsize
@@ -59,9 +69,9 @@ def available(memory_limit_bytes: int | None) -> Available:
     try:
         import resource
     except ImportError:
-        return Available(memory_limit_bytes, shared, None)
+        return Available(memory_limit_bytes, shared, None, free)
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return Available(memory_limit_bytes, shared, None if limit == resource.RLIM_INFINITY else limit)
+    return Available(memory_limit_bytes, shared, None if limit == resource.RLIM_INFINITY else limit, free)
 
 
 def sample_shape(row: Row, channels: int) -> tuple[int, int, int]:
@@ -70,36 +80,54 @@ def sample_shape(row: Row, channels: int) -> tuple[int, int, int]:
     return (channels, *max(sizes, key=lambda size: size[0] * size[1]))
 
 
+def epoch_items(items_index: Row, mode: str) -> int:
+    """How many items an epoch takes: all of them, or those that every decoder reads."""
+    if not MODES[mode].decodes:
+        return len(items_index["shapes"])
+    return sum(about["format"] == "JPEG" for about in items_index.get("files") or ())
+
+
 def loader_needs(row: Row, items_index: Row, mode: str) -> Needs:
     """What one row needs while its loader is full.
 
     In flight are ``workers x prefetch_factor`` batches in shared memory and the one in the main process's
-    hands. Beside them each worker holds the samples of the batch that it is about to collate.
+    hands, or all batches of an epoch where they are fewer. Beside them each worker holds the samples of the
+    batch that it is about to collate.
 
     Args:
-        row: Of the plan, with ``loader``.
+        row: Of the plan, with ``loader``. Whether it is slow, and takes fewer items, is not known yet.
         items_index: The index of the prepared items; in mode ``dataloader-memory`` they all stay in memory.
     """
     loader = row["loader"]
     workers, channels = loader["workers"], items_index["shapes"][0][2]
     channels, height, width = sample_shape(row, channels)
-    batch_bytes = loader["batch_size"] * channels * height * width * FLOAT_BYTES
-    in_flight = workers * loader["prefetch_factor"] + 1
-    items_bytes = 0 if MODES[mode].decodes else items_index["total_bytes"]
-    worker_bytes = WORKER_BYTES[loader["start_method"]] + batch_bytes
-    in_memory = in_flight if workers else 2  # without workers its samples and itself
+    items, batch_size = sizes(workers, loader["batch_size"], epoch_items(items_index, mode), None)
+    batch_count, batch_bytes = -(-items // batch_size), batch_size * channels * height * width * FLOAT_BYTES
+    in_flight = min(workers * loader["prefetch_factor"] + 1, batch_count)
+    in_memory = in_flight + min(workers, batch_count) if workers else 2  # else its samples and itself
+    # When workers are asked something, each answers with a batch of its own.
+    open_files = PER_LOADER + PER_WORKER * workers + max(in_flight, workers) if workers else 0
     return Needs(
-        memory_bytes=MAIN_BYTES + items_bytes + workers * worker_bytes + in_memory * batch_bytes,
+        memory_bytes=MAIN_BYTES
+        + _resident_bytes(items_index, mode)
+        + workers * WORKER_BYTES[loader["start_method"]]
+        + in_memory * batch_bytes,
         shared_memory_bytes=in_flight * batch_bytes if workers else 0,
-        file_descriptors=OPEN_BEFORE + (PER_LOADER + PER_WORKER * workers + in_flight if workers else 0),
+        file_descriptors=OPEN_BEFORE + open_files,
     )
 
 
-_WORDS = {
-    "memory_bytes": ("memory", "this machine allows", " B"),
-    "shared_memory_bytes": ("shared memory", f"{SHARED_MEMORY} has free", " B"),
-    "file_descriptors": ("open files", "a process may have", ""),
-}
+def _resident_bytes(items_index: Row, mode: str) -> int:
+    return 0 if MODES[mode].decodes else items_index["total_bytes"]
+
+
+# Of Needs and of Available; the thing, where it is, its unit.
+_CHECKS = (
+    ("memory_bytes", "memory_bytes", "memory", "this machine allows", " B"),
+    ("memory_bytes", "free_bytes", "memory", "free now are", " B"),
+    ("shared_memory_bytes", "shared_memory_bytes", "shared memory", f"{SHARED_MEMORY} has free", " B"),
+    ("file_descriptors", "file_descriptors", "open files", "a process may have", ""),
+)
 
 
 def check_needs(
@@ -108,63 +136,101 @@ def check_needs(
     mode: str,
     memory_limit_bytes: int | None,
     have: Available | None = None,
-) -> None:
-    """Refuse a job whose loaders would run out of something.
+) -> dict[str, str]:
+    """Find the rows whose loaders would run out of something.
 
     Args:
         rows: Of the definition; those that are not run are passed over.
         have: What there is, where it is not to be looked up.
 
+    Returns:
+        Id -> what the row needs, what there is, and what to do, of the rows that do not fit.
+
     Raises:
-        AugmarkError: It names what is short, the row that needs most of it, and what to do.
+        AugmarkError: None of them fits: the same of the row that needs most.
     """
     have = have or available(memory_limit_bytes)
     run = [row for row in rows if row["planned"] == "run" and row["loader"]]
-    needs = [(row, loader_needs(row, items_index, mode)) for row in run]
-    for what, (name, where, unit) in _WORDS.items():
-        there = getattr(have, what)
-        if not needs or there is None:
-            continue
-        worst, most = max(((row, getattr(need, what)) for row, need in needs), key=lambda pair: pair[1])
-        if most > there:
-            raise AugmarkError(
-                f"the DataLoader of {worst['id']} needs {most:,}{unit} of {name}, {where} {there:,}{unit} "
-                f"({_load(worst, items_index)})",
-                where=mode,
-                remedy=_remedy(what, most, _that_fits(worst, items_index, mode, what, there)),
-            )
+    large = {row["id"]: row for row in run if _short(loader_needs(row, items_index, mode), have)}
+    if large and len(large) == len(run):
+        worst = max(run, key=lambda row: astuple(loader_needs(row, items_index, mode)))
+        what, remedy = _told(worst, items_index, mode, have)
+        raise AugmarkError(
+            f"no DataLoader row fits this machine; of {worst['id']} {what}", where=mode, remedy=remedy
+        )
+    told = {name: _told(row, items_index, mode, have) for name, row in large.items()}
+    return {name: f"{what}; remedy: {remedy}" for name, (what, remedy) in told.items()}
 
 
-def _load(row: Row, items_index: Row) -> str:
-    loader = row["loader"]
-    shape = "x".join(map(str, sample_shape(row, items_index["shapes"][0][2])))
+def _short(need: Needs, have: Available) -> list[tuple[str, str]]:
+    """What there is not enough of: fields of Needs and of Available, the lesser of two for the same need."""
+    found: dict[str, str] = {}
+    for wanted, where, *_ in _CHECKS:
+        there, known = getattr(have, where), found.get(wanted)
+        if there is not None and there < getattr(need, wanted):
+            found[wanted] = where if known is None or there < getattr(have, known) else known
+    return list(found.items())
+
+
+def _told(row: Row, items_index: Row, mode: str, have: Available) -> tuple[str, str]:
+    """What one row lacks, and what to do about all of it."""
+    need = loader_needs(row, items_index, mode)
+    short = _short(need, have)
+    lacks = [
+        f"{getattr(need, wanted):,}{unit} of {name}, {words} {getattr(have, where):,}{unit}"
+        for wanted, where, name, words, unit in _CHECKS
+        if (wanted, where) in short
+    ]
+    smaller = _smaller(row, items_index, mode, have)
+    larger = " and ".join(_larger(need, wanted, items_index, mode, have) for wanted, _ in short)
     return (
-        f"{loader['workers']} workers, {loader['prefetch_factor']} batches ahead each, "
-        f"{loader['batch_size']} samples of {shape} float32 a batch"
+        f"the loader needs {'; and '.join(lacks)} ({_load(row, items_index, mode)})",
+        f"{larger}, or {smaller}" if smaller else larger,
     )
 
 
-def _that_fits(row: Row, items_index: Row, mode: str, what: str, there: int) -> tuple[int, int] | None:
-    """Batch size and workers that would fit: smaller batches first, then fewer workers; None: none does."""
-    batch_size, workers = row["loader"]["batch_size"], row["loader"]["workers"]
-    while True:
-        loader = {**row["loader"], "batch_size": batch_size, "workers": workers}
-        if getattr(loader_needs({**row, "loader": loader}, items_index, mode), what) <= there:
-            return batch_size, workers
-        if batch_size > 1 and what != "file_descriptors":
-            batch_size //= 2
-        elif workers > 1:
-            batch_size, workers = row["loader"]["batch_size"], workers // 2
-        else:
-            return None
+def _load(row: Row, items_index: Row, mode: str) -> str:
+    loader = row["loader"]
+    shape = "x".join(map(str, sample_shape(row, items_index["shapes"][0][2])))
+    _, batch_size = sizes(loader["workers"], loader["batch_size"], epoch_items(items_index, mode), None)
+    return (
+        f"{loader['workers']} workers, {loader['prefetch_factor']} batches ahead each, "
+        f"{batch_size} samples of {shape} float32 a batch"
+    )
 
 
-def _remedy(what: str, most: int, fits: tuple[int, int] | None) -> str:
-    smaller = "" if fits is None else f"--config batch_size={fits[0]} workers={fits[1]}"
-    larger = {
-        "memory_bytes": "a machine with more memory, or fewer items (--config items=...)",
-        "shared_memory_bytes": f"mount {SHARED_MEMORY} with {-(-most // (1 << 30))} GiB or more "
-        "(containers: --shm-size)",
-        "file_descriptors": f"ulimit -n {most}",
-    }[what]
-    return f"{larger}, or {smaller}" if smaller else larger
+def _smaller(row: Row, items_index: Row, mode: str, have: Available) -> str | None:
+    """Batch size and workers that would fit: smaller batches first, then fewer workers; None: none does.
+
+    What the row's condition sets cannot be set otherwise.
+    """
+    fixed, loader = row.get("setting") or {}, row["loader"]
+    for workers in _halves(loader["workers"], "workers" in fixed):
+        for batch_size in _halves(loader["batch_size"], "batch_size" in fixed):
+            tried = {**row, "loader": {**loader, "batch_size": batch_size, "workers": workers}}
+            if not _short(loader_needs(tried, items_index, mode), have):
+                said = {"batch_size": batch_size, "workers": workers}
+                return "--config " + " ".join(f"{key}={said[key]}" for key in said if key not in fixed)
+    return None
+
+
+def _halves(number: int, fixed: bool) -> Iterator[int]:
+    yield number
+    while number > 1 and not fixed:
+        number //= 2
+        yield number
+
+
+def _larger(need: Needs, wanted: str, items_index: Row, mode: str, have: Available) -> str:
+    """More of what is short; fewer items only where it is the items that take the memory."""
+    most = getattr(need, wanted)
+    if wanted == "shared_memory_bytes":
+        return f"mount {SHARED_MEMORY} with {-(-most // (1 << 30))} GiB free (containers: --shm-size)"
+    if wanted == "file_descriptors":
+        return f"ulimit -n {most}"
+    enough = have.memory_bytes is None or most <= have.memory_bytes
+    more = "end what else takes memory" if enough else "a machine with more memory"
+    items_bytes = _resident_bytes(items_index, mode)
+    least = min(each for each in (have.memory_bytes, have.free_bytes) if each is not None)
+    fewer = items_bytes and most - items_bytes < least
+    return f"{more}, or fewer items (--config items=...)" if fewer else more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from augmark.libraries.base import Adapter, Unsupported
 from augmark.modes import PLAIN
-from augmark.worker import building, contract, samples, status, timing
+from augmark.worker import building, contract, status, timing
 
 Row = dict[str, Any]
 DRAWS = 8  # seeds over which a random transform must differ at least once
@@ -29,7 +30,7 @@ def probe_row(subject: Any, row: Row, job: Row, beat: Callable[[], None]) -> Row
         _prepared(adapter, apply, natives, beat)
         shape = _check_calls(adapter, apply, row, natives, items, job)
         beat()
-        _check_randomness(adapter, apply, row, natives[0])
+        _check_randomness(adapter, apply, row, [natives[index] for index in contract.most_telling(items)])
         warm = timing.warm_seconds_per_item(
             apply, natives, job["warmup_seconds"], job["slow_judged_on_items"]
         )
@@ -39,14 +40,13 @@ def probe_row(subject: Any, row: Row, job: Row, beat: Callable[[], None]) -> Row
     except Exception as error:
         raise status.count_failures(apply, natives, job["failure_calls"], error) from error
     slow = warm > job["slow_floor_seconds_per_item"]
-    kept = row["condition"] == PLAIN and job["mode"] != "decode"
     return {
         "status": "slow" if slow else "ok",
         "reason": f"{warm:.3g} s per item, floor {job['slow_floor_seconds_per_item']} s" if slow else None,
         "warm_seconds_per_item": warm,
         "shape": shape[0],
         "dtype": shape[1],
-        "sample": samples.keep(adapter, row, natives, items, job) if kept else None,
+        **_sampled(adapter, row, natives, items, job),
     }
 
 
@@ -105,19 +105,39 @@ def _check_decoded(
     return "x".join(map(str, output.shape)), str(output.dtype)
 
 
-def _check_randomness(adapter: Adapter, apply: timing.Apply, row: Row, native: Any) -> None:
-    def draw(seed: int) -> np.ndarray:
+def _check_randomness(adapter: Adapter, apply: timing.Apply, row: Row, natives: Sequence[Any]) -> None:
+    """Seeds decide, and only where the row is declared random; on several items, since one may be flat."""
+
+    def draw(native: Any, seed: int) -> np.ndarray:
         adapter.seed(seed)
         return np.array(adapter.to_numpy(apply(native)))
 
-    first = draw(0)
-    if not contract.same(first, draw(0)):
-        raise contract.Invalid("the same seed gave two different outputs")
-    differs = any(not contract.same(first, draw(seed)) for seed in range(1, DRAWS))
+    differs = False
+    for native in natives:
+        first = draw(native, 0)
+        if not contract.same(first, draw(native, 0)):
+            raise contract.Invalid("the same seed gave two different outputs")
+        differs = any(not contract.same(first, draw(native, seed)) for seed in range(1, DRAWS))
+        if differs:
+            break
     if row["random"] and not differs:
-        raise contract.Invalid(f"not random: {DRAWS} seeds gave the same output")
+        raise contract.Invalid(f"not random: {DRAWS} seeds gave the same output on {len(natives)} items")
     if not row["random"] and differs:
         raise contract.Invalid("random although it is declared deterministic")
+
+
+def _sampled(
+    adapter: Adapter, row: Row, natives: Sequence[Any], items: Sequence[np.ndarray], job: Row
+) -> Row:
+    """What the samples of a row are called; a pin that fails costs the row its samples, not its number."""
+    if row["condition"] != PLAIN or job["mode"] == "decode":
+        return {"sample": None}
+    # By name: what is kept for the comparison of libraries decides no number.
+    samples = importlib.import_module("augmark.worker.samples")
+    try:
+        return {"sample": samples.keep(adapter, row, natives, items, job)}
+    except Exception as error:
+        return {"sample": None, "sample_problem": status.describe(error)}
 
 
 def measure_row(subject: Any, row: Row, job: Row, beat: Callable[[], None]) -> Row:
