@@ -252,7 +252,7 @@ def test_summary_counts_names_and_pairs():
 
 
 def test_the_mode_that_times_the_transform_alone_speaks_for_the_others():
-    """Micro before DataLoader modes, the processor before a device; decoding and controls have none."""
+    """Micro alone, the processor before a device; decoding, recipes and controls have none."""
     plan = {"definitions": {}}
     rows = [row_of()]
     for key in (
@@ -264,9 +264,7 @@ def test_the_mode_that_times_the_transform_alone_speaks_for_the_others():
     ):
         plan["definitions"][key] = {"rows": rows}
     plan["definitions"]["image-rgb/micro/control-copy/cpu"] = {"rows": [row_of(control=True)]}
-    assert sampled_probes(plan) == {
-        "image-rgb": {"kornia": ("micro", "cpu"), "pillow": ("dataloader-decode", "cpu")}
-    }
+    assert sampled_probes(plan) == {"image-rgb": {"kornia": ("micro", "cpu")}}
 
 
 # --- what the probe keeps ------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def matrix_command(plan: Plan, args: argparse.Namespace) -> int:
     }
     print(f"campaign {plan.content['campaign']}, depth {plan.content['depth']}, machine {plan.machine}\n")
     print(matrix.render(lines))
-    for line in matrix.not_planned(**selected, lines=lines):
+    for line in matrix.not_planned(**selected, machine=plan.content["machine_stanza"], lines=lines):
         print(line)
     return 0
 

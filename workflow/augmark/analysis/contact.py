@@ -58,6 +58,8 @@ def draw_sheet(
     lines = [f"{scenario}; outputs with the randomness pinned; below, the class against the others and PSNR"]
     if not any(sample.outputs for sample in samples.values()):
         lines = [f"{scenario}; one draw of each library: its randomness cannot be pinned"]
+    if not samples:
+        lines = [f"{scenario}; no samples: the probes of these records are not here"]
     with style():
         save(_figure(transform, lines, pictures), [path])
 

@@ -17,10 +17,11 @@ another shape than the input no pixel of one belongs to a pixel of the other; th
 the output to the input brought to that shape by taking the nearest pixel, which is what doing nothing would
 be. So an error always stands against what a library that did nothing would be off by.
 
-A pair is judged on every item on which the transform has an effect of at least ten levels, and its class is
-the worst of them. Below that a tenth of the effect is less than the level by which rounding in one or two
-steps differs, and such an item (dark, flat, without colours) tells little of the work. Where no item has so
-much, it is judged on the one with the largest effect.
+A pair is judged on each item on which the transform has an effect of at least ten levels, its class being
+the worst of them; an item with less counts only where the error is as large as the effect. Below ten levels
+a tenth of the effect is less than the level by which rounding in one or two steps differs, and such an item
+(dark, flat, without colours) tells little of the work. Where no item has so much, it is judged on the one
+with the largest effect.
 """
 
 from __future__ import annotations
@@ -73,6 +74,11 @@ class Figures:
         return self.mean_abs_error / self.effect if self.effect else math.inf
 
     @property
+    def nothing_done(self) -> bool:
+        """Whether the error is as large as the effect: one of the two may have left the item as it was."""
+        return self.max_error > IDENTICAL_LEVELS and self.share >= 1
+
+    @property
     def name(self) -> str:
         """The class that these figures make."""
         if self.max_error == 0:
@@ -120,7 +126,7 @@ class Verdict:
 
 def _worst(found: Sequence[Figures]) -> Figures:
     """Of the items that can tell, the one that says most against a pair: by class, then by share."""
-    telling = [figures for figures in found if figures.effect >= TELLING_EFFECT]
+    telling = [figures for figures in found if figures.effect >= TELLING_EFFECT or figures.nothing_done]
     telling = telling or [max(found, key=lambda figures: figures.effect)]
     return min(telling, key=lambda figures: (ORDER.index(figures.name), -figures.share))
 

@@ -59,6 +59,8 @@ MARKS: dict[str, tuple[str, str]] = {
     "reduced-items": ("r", "measured on a reduced set of items"),
     "chunked": ("k", "run on chunks of three channels: the library's operation does not take nine alike"),
     "oversubscribed": ("v", "its workers' threads can want more processors than there are"),
+    "reduced-batch": ("y", "batches smaller than declared, so that every worker has two: few items"),
+    "idle-workers": ("z", "fewer items than workers: some had nothing to do"),
     "carried": ("c", "carried over from an earlier record whose row has the same digest"),
 }
 OTHER_FLAG = "f"

@@ -9,7 +9,7 @@ import pandas as pd
 
 from augmark.analysis.coverage import Coverage
 from augmark.analysis.marks import SHOWN
-from augmark.modes import MODES
+from augmark.modes import MODES, accelerator
 
 KEYS = ["scenario", "mode", "library", "device"]
 
@@ -37,11 +37,17 @@ def _distinct(rows: pd.DataFrame) -> int:
     return len(rows[["transform", "condition"]].drop_duplicates())
 
 
-def not_planned(scenarios: Mapping[str, Any], libraries: Mapping[str, Any], lines: pd.DataFrame) -> list[str]:
+def not_planned(
+    scenarios: Mapping[str, Any],
+    libraries: Mapping[str, Any],
+    machine: Mapping[str, Any],
+    lines: pd.DataFrame,
+) -> list[str]:
     """In words, what of the declared combinations has no row on this machine, and why.
 
     Args:
         scenarios, libraries: Stanzas of the configuration, those that were selected.
+        machine: The plan's stanza of the machine.
         lines: Of ``matrix``.
     """
     there = set(lines[["scenario", "mode", "library"]].itertuples(index=False, name=None))
@@ -55,12 +61,18 @@ def not_planned(scenarios: Mapping[str, Any], libraries: Mapping[str, Any], line
             ]
             planned = any(key[:2] == (scenario, mode) for key in there)
             if not planned:
-                no_device = "no device to copy to on this machine"
-                why = no_device if MODES[mode].copies else "not selected, or nothing of it at this depth"
-                said.append(f"{scenario} {mode}: no row here ({why})")
+                said.append(f"{scenario} {mode}: no row here ({_why(mode, machine)})")
             elif lacking:
                 said.append(f"{scenario} {mode}: not offered by {', '.join(lacking)} (libraries.yaml)")
     return said
+
+
+def _why(mode: str, machine: Mapping[str, Any]) -> str:
+    if MODES[mode].copies and accelerator(machine["devices"]) is None:
+        return "no device to copy to on this machine"
+    if mode not in machine.get("measures", {}).get("modes", [mode]):
+        return f"machines.yaml: {machine['id']} is not for this mode"
+    return "not selected, or nothing of it at this depth"
 
 
 def render(lines: pd.DataFrame) -> str:

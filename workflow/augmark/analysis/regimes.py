@@ -38,7 +38,12 @@ AXES = {
     "policy": "thread policy of the workers",
 }
 # Marks of a row's own that a sweep shows; the others tell how libraries compare, which nothing here does.
-OWN_MARKS = ("slow", "unstable", "partial", "carried", "threads", "reduced-items")
+OWN_MARKS = (
+    *("slow", "unstable", "partial", "carried", "threads", "reduced-items", "oversubscribed"),
+    *("reduced-batch", "idle-workers"),
+)
+# Marks of either row that leave it without a ratio: what is said to differ is not, or not alone.
+SPOILT = {"threads", "reduced-batch", "idle-workers"}
 # What stands beside a ratio here alone.
 LETTERS = {
     "per-batch": ("b", "one draw for the whole batch: not the work of a draw per item"),
@@ -135,7 +140,8 @@ def _against_plain(
     if line["status"] not in MEASURED or plain["status"] not in MEASURED:
         return found
     alike = ("status", "items", "items_digest")
-    if any(line[name] != plain[name] for name in alike):
+    spoilt = SPOILT & {*line["marks"], *plain["marks"]}
+    if spoilt or any(line[name] != plain[name] for name in alike):
         return found
     result = compare(_samples(plain_repeats), _samples(repeats), rules)
     found.update(ratio=math.exp(result.log_ratio), pairs=result.count)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from augmark.modes import MODES, PLAIN
+from augmark.modes import PLAIN
 from augmark.plan import Plan
 
 PlanContent = Mapping[str, Any]
@@ -19,16 +19,16 @@ DEVICES = ("cpu", "cuda", "mps")
 def sampled_probes(plan: PlanContent) -> dict[str, dict[str, tuple[str, str]]]:
     """Scenario -> library -> mode and device of the probe whose samples speak for it, in planned order.
 
-    One probe speaks for every mode and device: the transform is the same. Where there are several it is the
-    one of the mode that times the transform alone.
+    The probe of the mode that times the transform alone speaks for every mode: what stands around it in a
+    recipe is the same for all libraries, and the plan has that probe wherever a recipe is timed.
     """
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for key in plan["definitions"]:
         scenario, mode, library, device = key.split("/")
-        if mode == "decode" or not any(map(_sampled, plan["definitions"][key]["rows"])):
+        if mode != "micro" or not any(map(_sampled, plan["definitions"][key]["rows"])):
             continue
         best = found.setdefault(scenario, {}).get(library)
-        if best is None or _rank(mode, device) < _rank(*best):
+        if best is None or _rank(device) < _rank(best[1]):
             found[scenario][library] = (mode, device)
     return found
 
@@ -37,8 +37,8 @@ def _sampled(row: Mapping[str, Any]) -> bool:
     return row["planned"] == "run" and row["condition"] == PLAIN and not row["control"]
 
 
-def _rank(mode: str, device: str) -> tuple[int, int]:
-    return list(MODES).index(mode), DEVICES.index(device) if device in DEVICES else len(DEVICES)
+def _rank(device: str) -> int:
+    return DEVICES.index(device) if device in DEVICES else len(DEVICES)
 
 
 def archives(plan: Plan) -> dict[str, dict[str, Path]]:
@@ -53,8 +53,24 @@ def archives(plan: Plan) -> dict[str, dict[str, Path]]:
 
 
 def archive_paths(plan: Plan) -> list[Path]:
-    """Every sample archive that equivalence.csv is made from."""
-    return [path for libraries in archives(plan).values() for path in libraries.values()]
+    """The sample archives that equivalence.csv is made from: those that are there, or will be.
+
+    Whoever was given records alone, without a probe of that machine, has no samples, and nothing is probed
+    for them while nothing is to be measured: their tables show figures, and that nothing shows the work to be
+    the same.
+    """
+    probed = (plan.output / "probes" / plan.machine).exists()
+    left = {
+        (cell["scenario"], cell["library"])
+        for cell in plan.cells()
+        if not (plan.output / "records" / cell["path"]).exists()
+    }
+    return [
+        path
+        for scenario, libraries in archives(plan).items()
+        for library, path in libraries.items()
+        if probed or (scenario, library) in left or path.exists()
+    ]
 
 
 def rows_of(plan: PlanContent, scenario: str) -> list[Mapping[str, Any]]:

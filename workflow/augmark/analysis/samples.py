@@ -39,7 +39,7 @@ def read_scenario(paths: Mapping[str, Path]) -> dict[str, dict[str, Sample]]:
     """Samples of one scenario: library -> transform -> sample.
 
     Args:
-        paths: Library -> archive.
+        paths: Library -> archive; a library whose archive is not there is left out.
 
     Raises:
         AugmarkError: An archive cannot be read.
@@ -47,6 +47,8 @@ def read_scenario(paths: Mapping[str, Path]) -> dict[str, dict[str, Sample]]:
     inputs: dict[str, dict[str, np.ndarray]] = {}
     samples: dict[str, dict[str, Sample]] = {}
     for library, path in paths.items():
+        if not path.exists():  # records without the probes that they were made after
+            continue
         found = {}
         for name, arrays in _files(path):
             stem = name.removesuffix(".npz")
