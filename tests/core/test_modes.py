@@ -168,7 +168,7 @@ def test_a_depth_that_names_no_transform_of_a_scenario_has_no_cell_of_it():
     ("given", "rgb", "nine"),
     [
         ({"depth": "max"}, (256, 8), (64, 8)),  # the scenario's
-        ({"depth": "min"}, (8, 2), (8, 2)),  # the depth's
+        ({"depth": "min"}, (4, 2), (4, 2)),  # the depth's
         ({"depth": "min", "batch_size": 16}, (16, 2), (16, 2)),  # the user's
         ({"depth": "max", "workers": 0}, (256, 0), (64, 0)),
         ({"depth": "min", "batch_size": 5, "workers": 3}, (5, 3), (5, 3)),

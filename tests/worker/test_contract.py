@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augmark.worker.contract import Invalid, check_output, expected_shape, same
+from augmark.worker.contract import Invalid, check_output, expected_shape, most_telling, same
 from tests.conftest import ROOT
 
 SIDES = st.integers(32, 4000)
@@ -112,3 +112,12 @@ def test_same_is_to_the_bit():
     assert not same(ITEM, other)
     assert not same(ITEM, ITEM[:5])
     assert not same(ITEM[:1], np.broadcast_to(ITEM[:1], ITEM.shape))
+
+
+def test_the_most_telling_item_shows_places_and_colours():
+    """A photograph before a grey one, and both before a flat red one, whatever their order."""
+    ramp = np.tile(np.arange(64, dtype=np.uint8) * 4, (64, 1))
+    photograph = np.stack([ramp, ramp.T, 255 - ramp], axis=-1)
+    grey, red = np.stack([ramp] * 3, axis=-1), np.full((64, 64, 3), (250, 0, 0), np.uint8)
+    assert [2, 0, 1] == most_telling([grey, red, photograph])
+    assert [0, 2] == most_telling([photograph, red, grey], count=2)

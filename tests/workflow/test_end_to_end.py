@@ -152,7 +152,7 @@ def test_a_loader_s_rows_say_how_they_were_loaded_and_what_bounds_them(records):
     assert 2 * 3 * (4 + 4 + 3 + 3) == len(loaded)
     for row in loaded:
         loader = row["loader"]
-        assert (8, 2) == (loader["batch_size"], loader["workers"])
+        assert (4, 2) == (loader["batch_size"], loader["workers"])
         assert 2 == len(row["values"]) == loader["epochs"]
         assert 2 == len(loader["threads_in_workers"])
         assert loader["startup_seconds"] > 0

@@ -79,11 +79,15 @@ def check_decoded(output: np.ndarray, item: np.ndarray, tolerance_mean_levels: f
 def most_telling(items: Sequence[np.ndarray], count: int = 3) -> list[int]:
     """Positions of the items (H, W, C) that show most of what a transform does, the best first.
 
-    On a flat one most transforms do next to nothing, and on a grey one those of colours: judged by one such
-    item, a library would be blamed for the data.
+    A transform works on places or on colours, so an item has to show both: on a flat one most do next to
+    nothing, on a grey one those of colours. Judged by one such item, a library would be blamed for the data.
     """
-    told = [float(item.std()) + float(np.ptp(item.mean(axis=(0, 1)))) for item in items]
-    return sorted(range(len(items)), key=lambda position: -told[position])[:count]
+    told = []
+    for item in items:
+        places = float(item.std(axis=(0, 1)).max())
+        colours = float(np.ptp(item, axis=2).mean())
+        told.append((min(places, colours), places))
+    return sorted(range(len(items)), key=lambda position: told[position], reverse=True)[:count]
 
 
 def same(first: np.ndarray, second: np.ndarray) -> bool:
