@@ -108,7 +108,7 @@ def test_depths_show_their_loaders_and_sweeps():
     """What is null is the scenario's; a sweep stands with its values, libraries and modes."""
     text = pages.depth_list(load(ROOT))
     assert "| `max` | all | 10000 | the scenario's | the scenario's | 3 |" in text
-    assert "| `min` | image-rgb: 3; image-9ch: 3 | 48 | 8 | 2 | 2 |" in text
+    assert "| `min` | image-rgb: 3; image-9ch: 3 | 48 | 4 | 2 | 2 |" in text
     assert "| `pro` | compile | true | `kornia`, `torchvision` | `micro` |" in text
     assert "| `pro` | threads | up-to-cpus | all | `micro` |" in text
 
