@@ -336,8 +336,14 @@ def test_other_inputs_are_not_compared(tmp_path):
     samples = read_scenario({name: tmp_path / f"{name}.zip" for name in ("a", "b")})
     assert judge(samples["a"]["Odd"], samples["b"]["Odd"]) is None
     assert judge(samples["a"]["Odd"], samples["a"]["Odd"]).name == "identical"
+
+
+def test_a_damaged_archive_is_named_and_a_missing_one_left_out(tmp_path):
+    """Records may come without the probes that they were made after; half an archive is a fault."""
+    assert {} == read_scenario({"a": tmp_path / "none.zip"})
+    (tmp_path / "half.zip").write_bytes(b"PK\x03\x04")
     with pytest.raises(AugmarkError, match="cannot be read as samples"):
-        read_scenario({"a": tmp_path / "none.zip"})
+        read_scenario({"a": tmp_path / "half.zip"})
 
 
 # --- contact sheets ------------------------------------------------------------------------------------
