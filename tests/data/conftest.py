@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from augmark.data import stage
+from augmark.data.audit import audit_dataset
 
 POLICY = {
     "formats": ["JPEG", "PNG"],
@@ -81,3 +82,15 @@ class Kit:
 @pytest.fixture
 def kit():
     return Kit
+
+
+@pytest.fixture
+def audited(kit, tmp_path):
+    """A dataset of ten images of different sizes and one that is set aside; (tar, manifest path)."""
+    images = [(f"{i}.png", kit.encode(kit.draw(40 + 7 * i, 90 - 3 * i, seed=i), "PNG")) for i in range(8)]
+    images += [("grey.jpg", kit.encode(kit.draw().convert("L"))), ("photo.jpg", kit.encode(kit.draw(seed=9)))]
+    source = kit.pack(tmp_path / "set.tar", [images[0], ("bad.jpg", b"x"), *images[1:]])
+    tar = kit.staged(source, tmp_path / "out")
+    manifest = tar.parent / "manifest.json"
+    audit_dataset(tar, kit.policy, manifest)
+    return tar, manifest

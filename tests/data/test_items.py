@@ -15,28 +15,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from augmark.data import items as items_module
-from augmark.data.audit import audit_dataset
 from augmark.data.itemfile import open_items
-from augmark.data.items import prepare_items, select_items, summary
+from augmark.data.items import select_items
 from augmark.errors import AugmarkError
-
-
-@pytest.fixture
-def audited(kit, tmp_path):
-    """A dataset of ten images of different sizes and one that is set aside; (tar, manifest path)."""
-    images = [(f"{i}.png", kit.encode(kit.draw(40 + 7 * i, 90 - 3 * i, seed=i), "PNG")) for i in range(8)]
-    images += [("grey.jpg", kit.encode(kit.draw().convert("L"))), ("photo.jpg", kit.encode(kit.draw(seed=9)))]
-    source = kit.pack(tmp_path / "set.tar", [images[0], ("bad.jpg", b"x"), *images[1:]])
-    tar = kit.staged(source, tmp_path / "out")
-    manifest = tar.parent / "manifest.json"
-    audit_dataset(tar, kit.policy, manifest)
-    return tar, manifest
-
-
-def prepare(audited, folder, items=None, seed=1, **options):
-    prepare_items(*audited, items=items, seed=seed, out_dir=folder, **options)
-    return open_items(folder)
-
+from tests.data.prepared import prepare
 
 names = st.lists(st.text(min_size=1, max_size=8), unique=True, min_size=1, max_size=60)
 
@@ -271,80 +253,6 @@ def test_the_disk_must_hold_pixels_and_originals(audited, tmp_path, monkeypatch)
     assert asked == [(items.total_bytes + originals, "preparing image-rgb")]
 
 
-VIEWS = ["as-decoded", "mirrored", "half-turn"]
-
-
-def test_nine_channels_are_three_views_of_each_image(audited, tmp_path):
-    """Pixel by pixel: the image, its mirror image and the image upside down and mirrored."""
-    items = prepare(audited, tmp_path / "nine", scenario="image-9ch", channels=9, views=VIEWS)
-    rgb = prepare(audited, tmp_path / "rgb")
-
-    assert items.names == rgb.names
-    assert (items.index["channels"], items.index["views"], items.index["alike"]) == (9, VIEWS, [])
-    assert (rgb.index["channels"], rgb.index["views"], rgb.index["alike"]) == (3, None, [])
-    for nine, three in zip(items, rgb, strict=True):
-        height, width, _ = three.shape
-        assert (nine.shape, nine.dtype) == ((height, width, 9), np.uint8)
-        assert nine.flags.c_contiguous
-        for y, x in ((0, 0), (0, width - 1), (height - 1, 3), (height // 2, width // 3)):
-            assert nine[y, x].tolist() == [
-                *three[y, x],
-                *three[y, width - 1 - x],
-                *three[height - 1 - y, width - 1 - x],
-            ]
-        assert np.array_equal(nine[..., :3], three)
-        assert np.array_equal(nine[..., 3:6], np.fliplr(three))
-        assert np.array_equal(nine[..., 6:], np.rot90(three, 2))
-    items.verify()
-
-
-def test_other_views_are_other_items(audited, tmp_path):
-    """A folder never keeps the items of other views, and the order of the views is theirs."""
-    first = prepare(audited, tmp_path / "items", 3, channels=9, views=VIEWS)[0].copy()
-    second = prepare(audited, tmp_path / "items", 3, channels=9, views=VIEWS[::-1])[0]
-
-    assert np.array_equal(
-        first, np.concatenate([second[..., 6:], second[..., 3:6], second[..., :3]], axis=-1)
-    )
-    assert not np.array_equal(first, second)
-
-
-@pytest.mark.parametrize(
-    ("channels", "views", "message"),
-    [
-        (9, None, "9 channels are asked for, no views of an RGB image make 3"),
-        (6, VIEWS, "6 channels are asked for, 3 views of an RGB image make 9"),
-        (9, ["as-decoded", "mirrored", "upside-down"], r"no such view: upside-down\n.*as-decoded, mirrored"),
-        (9, ["as-decoded", "mirrored", "mirrored"], "are not different views"),
-    ],
-)
-def test_views_that_do_not_fit_are_refused(audited, tmp_path, channels, views, message):
-    """Before anything is written, in words that say what would fit."""
-    with pytest.raises(AugmarkError, match=message):
-        prepare(audited, tmp_path / "items", channels=channels, views=views)
-    assert not (tmp_path / "items").exists()
-
-
-def test_a_symmetric_image_is_kept_and_named(kit, tmp_path):
-    """Left equals right, so two of its views are alike; a set of such images alone is refused."""
-    half = np.asarray(kit.draw(24, 40))
-    symmetric = Image.fromarray(np.concatenate([half, half[:, ::-1]], axis=1))
-    images = [("even.png", kit.encode(symmetric, "PNG")), ("odd.png", kit.encode(kit.draw(), "PNG"))]
-    nine = {"scenario": "image-9ch", "channels": 9, "views": VIEWS}
-    for count, name in ((2, "both"), (1, "alone")):
-        tar = kit.staged(kit.pack(tmp_path / f"{name}.tar", images[:count]), tmp_path / "out")
-        audit_dataset(tar, kit.policy, tar.parent / "manifest.json")
-        if count == 2:
-            items = prepare((tar, tar.parent / "manifest.json"), tmp_path / name, **nine)
-            assert items.index["alike"] == ["even.png"]
-            assert sorted(items.names) == ["even.png", "odd.png"]
-            assert summary(items.index).splitlines()[1] == "symmetric, with views that are alike: even.png"
-            assert prepare((tar, tar.parent / "manifest.json"), tmp_path / name, **nine).index == items.index
-        else:
-            with pytest.raises(AugmarkError, match="all images are symmetric, 1 of 1"):
-                prepare((tar, tar.parent / "manifest.json"), tmp_path / name, **nine)
-
-
 def test_a_manifest_of_another_dataset_is_refused(kit, audited, tmp_path):
     """Items are never cut from one archive by the list of another."""
     other = kit.staged(kit.pack(tmp_path / "other.tar", kit.photos(2)), tmp_path / "out")
@@ -395,7 +303,16 @@ def test_the_command_prepares(audited, tmp_path, request):
     )
 
     nine = subprocess.run(
-        [*command, tmp_path / "nine", "--items", "3", "--channels", "9", "--views", ",".join(VIEWS)],
+        [
+            *command,
+            tmp_path / "nine",
+            "--items",
+            "3",
+            "--channels",
+            "9",
+            "--views",
+            "as-decoded,mirrored,half-turn",
+        ],
         capture_output=True,
         text=True,
     )
