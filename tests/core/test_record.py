@@ -19,12 +19,28 @@ def make(**row):
     content = dict.fromkeys(record.RECORD_FIELDS)
     cell = {"machine": "m", "scenario": "s", "mode": "micro", "library": "l", "device": "cpu", "repeat": 0}
     content.update(schema=record.SCHEMA, cell=cell, digest="0123456789", rows=[base])
-    return content
+    try:
+        return {**content, "seal": record.seal_of(content)}
+    except ValueError:  # not a number: no JSON
+        return content
 
 
 def test_a_whole_record_has_no_problems():
     """The check lets a good record through."""
     assert [] == record.problems(make())
+
+
+def test_a_changed_digit_breaks_the_seal():
+    """Whatever is changed afterwards, however small, is no longer what was sealed."""
+    whole = make()
+    whole["rows"][0]["values"][1] = 2.1e-3
+    assert [problem.partition(":")[0] for problem in record.problems(whole)] == ["seal"]
+
+
+def test_the_seal_is_that_of_the_text_on_disk():
+    """Written and read again it holds, in whatever order the keys stand."""
+    read = json.loads(json.dumps(dict(reversed(make().items()))))
+    assert [] == record.problems(read)
 
 
 @pytest.mark.parametrize("status", [s for s in record.STATUSES if s not in record.MEASURED])

@@ -1,16 +1,14 @@
-"""What machine this is. Standard library only; unknown is None, never a default."""
+"""This process and its machine, in figures. Standard library only; unknown is None, never a default.
+
+Measured code imports it: what kind of host it is stands in ``augmark.fingerprint``.
+"""
 
 from __future__ import annotations
 
 import os
-import platform
 import sys
 import time
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from augmark.cell import short_digest
 
 
 def _read(path: str) -> str | None:
@@ -18,24 +16,6 @@ def _read(path: str) -> str | None:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None
-
-
-def _sysctl(name: str) -> str | None:
-    if platform.system() != "Darwin":
-        return None
-    import subprocess
-
-    done = subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or None
-
-
-def cpu_model() -> str | None:
-    """The processor as the kernel names it."""
-    for line in (_read("/proc/cpuinfo") or "").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in ("model name", "Model", "Hardware") and value.strip():
-            return value.strip()
-    return _sysctl("machdep.cpu.brand_string")
 
 
 def memory_bytes() -> int | None:
@@ -77,25 +57,3 @@ def seconds_running() -> float | None:
 def python_tag() -> str:
     """Implementation and minor version of the running Python: ``cpython-3.11``."""
     return f"{sys.implementation.name}-{sys.version_info[0]}.{sys.version_info[1]}"
-
-
-@lru_cache(maxsize=1)
-def fingerprint() -> dict[str, Any]:
-    """The facts that make two hosts the same kind of host (no host name, no user name)."""
-    return {
-        "cpu_model": cpu_model(),
-        "cpus": cpus(),
-        "memory_bytes": memory_bytes(),
-        "architecture": platform.machine() or None,
-        "system": platform.system() or None,
-        "kernel": platform.release() or None,
-        "libc": " ".join(part for part in platform.libc_ver() if part) or None,
-        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-    }
-
-
-def local_machine() -> str:
-    """``local-`` and four hexadecimal digits of what does not change when the host is updated."""
-    facts = fingerprint()
-    stable = {key: facts[key] for key in ("cpu_model", "cpus", "architecture", "system")}
-    return f"local-{short_digest(stable)[:4]}"

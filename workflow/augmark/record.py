@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -16,7 +17,9 @@ from augmark.errors import AugmarkError
 from augmark.files import whole_file
 from augmark.modes import PLAIN
 
-SCHEMA = "augmark/record/2"
+SCHEMA = "augmark/record/3"
+# Records keep the schema that they name, and are checked under it.
+SCHEMA_FILES = {"augmark/record/2": "record-2.schema.json", SCHEMA: "record-3.schema.json"}
 MEASURED = ("ok", "slow")
 STATUSES = (*MEASURED, "unsupported", "excluded", "failed", "invalid", "oom", "timeout", "crashed")
 ROW_FIELDS = [
@@ -53,8 +56,10 @@ RECORD_FIELDS = [
     "digest",
     "depth",
     "campaign",
+    "question",
     "config",
     "overrides",
+    "repeats",
     "session",
     "order",
     "seed",
@@ -72,15 +77,25 @@ RECORD_FIELDS = [
     "library_version",
     "processes",
     "probe",
+    "probe_seal",
     "plan",
     "definition",
     "rows",
+    "seal",
 ]
 
 
 def iso(seconds: float) -> str:
     """Seconds since the epoch as UTC, to the microsecond: the order of rows can be proved from it."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
+
+
+def seal_of(record: Mapping[str, Any]) -> str:
+    """The sha256 of all that a record says beside its seal, in hexadecimal: one changed digit is another."""
+    said = {name: value for name, value in record.items() if name != "seal"}
+    # canonical_json, but also of what is no JSON (nan), which is for the check of the values to name.
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def blank_row(planned: Mapping[str, Any], session: str) -> dict[str, Any]:
@@ -109,6 +124,8 @@ def problems(record: Mapping[str, Any]) -> list[str]:
         return found
     if record["schema"] != SCHEMA:
         found.append(f"schema is {record['schema']!r}, not {SCHEMA!r}")
+    elif record["seal"] != seal_of(record):
+        found.append("seal: what the record says is not what was sealed when it was measured")
     try:
         Cell(**record["cell"])
     except (TypeError, ValueError) as error:
@@ -116,11 +133,12 @@ def problems(record: Mapping[str, Any]) -> list[str]:
     names = [row_name(row) for row in record["rows"]]
     found += [f"row {name} stands twice" for name in sorted({n for n in names if names.count(n) > 1})]
     for row in record["rows"]:
-        found += [f"row {row_name(row)}: {what}" for what in _row_problems(row)]
+        found += [f"row {row_name(row)}: {what}" for what in row_problems(row)]
     return found
 
 
-def _row_problems(row: Mapping[str, Any]) -> Iterable[str]:
+def row_problems(row: Mapping[str, Any]) -> Iterable[str]:
+    """What is wrong with one row, in words: fields, and whether its status and its numbers agree."""
     for name in ROW_FIELDS:
         if name not in row:
             yield f"field {name} is missing"

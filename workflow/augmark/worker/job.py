@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from augmark import codehash, host, locks
+from augmark import codehash, fingerprint, host, locks
 from augmark.cell import Cell
 from augmark.data.itemfile import open_items
 from augmark.errors import AugmarkError
@@ -94,7 +94,7 @@ def parse(kind: str, arguments: list[str]) -> Job:
     content = json.loads(args.plan.read_text(encoding="utf-8"))
     plan = Plan(content, args.plan.parent.parent)
     cell = Cell(plan.machine, *args.cell.split("/"), args.repeat)
-    definition = plan.definition(cell.scenario, cell.mode, cell.library, cell.device)
+    definition = _definition(plan, cell, kind)
     watched = supervise.Watched(args.watch)
     check_measures_what_is_planned(plan, cell.mode, definition)
     items = read_items(plan, cell)
@@ -103,6 +103,13 @@ def parse(kind: str, arguments: list[str]) -> Job:
         limit = job.memory_limit_bytes
         return replace(job, too_large=needs.check_needs(definition["rows"], items, cell.mode, limit))
     return job
+
+
+def _definition(plan: Plan, cell: Cell, kind: str) -> dict[str, Any]:
+    """The rows of a job: a probe tries all of them, whatever a later repeat measures."""
+    whole = plan.definition(cell.scenario, cell.mode, cell.library, cell.device)
+    planned = [each for each in plan.cells() if Cell(**{name: each[name] for name in cell.as_dict()}) == cell]
+    return plan.cell_definition(planned[0]) if kind == "measure" and planned else whole
 
 
 def check_measures_what_is_planned(plan: Plan, mode: str, definition: dict[str, Any]) -> None:
@@ -157,9 +164,10 @@ def check_machine(plan: Plan) -> None:
     Raises:
         AugmarkError: It is another, or what it is cannot be read.
     """
-    stanza, found = plan.content["machine_stanza"], host.fingerprint()
+    stanza, found = plan.content["machine_stanza"], fingerprint.identity()
     if stanza["id"] == "local":
-        wrong = [] if host.local_machine() == plan.machine else [f"this host is {host.local_machine()}"]
+        here = fingerprint.local_machine()
+        wrong = [] if here == plan.machine else [f"this host is {here}"]
     else:
         wrong = list(_differences(stanza, found))
     if wrong:
@@ -243,6 +251,7 @@ def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str
         "runner": MODES[job.cell.mode].runner,
         "module": library_module(adapter, job.cell.mode),
         "export": MODES[job.cell.mode].export,
+        "variables": job.definition["variables"],
         "items_dir": str(job.items_dir.resolve()),
         "resident_bytes": int(job.memory_limit_bytes * limits["resident_share"]),
         **settings,
@@ -279,12 +288,12 @@ def in_seeded_order(job: Job, rows: list[dict[str, Any]]) -> list[dict[str, Any]
     return order
 
 
-def git_state() -> tuple[str | None, bool | None]:
+def git_state(root: Path = ROOT) -> tuple[str | None, bool | None]:
     """Commit and whether the tree is dirty; unknown where there is no git or no repository."""
 
     def git(*words: str) -> str | None:
         try:
-            done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+            done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=False)
         except OSError:
             return None
         return done.stdout.strip() if done.returncode == 0 else None

@@ -26,7 +26,7 @@ from augmark import host
 from augmark.data.itemfile import Items
 from augmark.worker import loader_data, loader_draws, loader_split
 from augmark.worker.loader_data import Ask, ended, positions
-from augmark.worker.status import describe
+from augmark.worker.status import describe, without_folders
 
 # How many workers there are is declared, and rows say where that is too many for the processors.
 warnings.filterwarnings("ignore", message="This DataLoader will create")
@@ -330,7 +330,8 @@ def _failed(error: Exception, row: Row, pipeline: Pipeline | None) -> Row:
         return {"status": "crashed", "reason": f"{name}: {how}, {pipeline.stage}", "retire": True}
     lines = [line for line in text.splitlines() if line.strip()]
     # A page of traceback out of a worker: its last line is the error.
-    words = lines[-1].strip()[:300] if text.startswith("Caught ") and lines else describe(error)
+    caught = text.startswith("Caught ") and lines
+    words = without_folders(lines[-1].strip())[:300] if caught else describe(error)
     return {"status": "failed", "reason": f"{pipeline.stage}: {words}"}
 
 

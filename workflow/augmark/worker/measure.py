@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from typing import Any
 
 import psutil
 
-from augmark import host, locks, record
+from augmark import fingerprint, host, locks, record
+from augmark.data.dossier import dossier
 from augmark.errors import AugmarkError
 from augmark.modes import PLAIN
+from augmark.plan import public
 from augmark.worker import job as jobs
-from augmark.worker import supervise
-from augmark.worker.probe import tally
+from augmark.worker import supervise, variables
+from augmark.worker.probe import problem, tally
 
 Row = dict[str, Any]
 
@@ -22,7 +25,8 @@ Row = dict[str, Any]
 def measure(job: jobs.Job) -> None:
     """Measure what is not carried over from an earlier record, and write the record once."""
     started, load_before = time.time() - _seconds_running(), host.load()
-    probed = read_probe(job)
+    probe = read_probe(job)
+    probed = probe["rows"]
     carried = {} if job.fresh else carried_rows(job)
     todo = jobs.in_seeded_order(job, rows_to_time(job, probed, carried))
     with jobs.machine_to_itself(job.cell.label, job.watched) as waited_seconds:
@@ -30,6 +34,7 @@ def measure(job: jobs.Job) -> None:
     rows = [_final_row(job, planned, probed, carried, outcome) for planned in job.definition["rows"]]
     content = _content(job, rows, outcome, [row["id"] for row in outcome.rows])
     content.update(
+        probe_seal=probe["seal"],
         started=record.iso(started),
         ended=record.iso(time.time()),
         # From the start of the interpreter on; waiting for the machine is nobody's measuring time.
@@ -38,6 +43,7 @@ def measure(job: jobs.Job) -> None:
         load_before=load_before,
         load_after=host.load(),
     )
+    content["seal"] = record.seal_of(content)
     wrong = record.problems(content)
     if wrong:
         raise AugmarkError(f"the record is not whole: {'; '.join(wrong[:5])}", where=str(job.out))
@@ -52,19 +58,23 @@ def _seconds_running() -> float:
     return time.time() - psutil.Process().create_time() if known is None else known
 
 
-def read_probe(job: jobs.Job) -> dict[str, Row]:
-    """Row id -> what the probe found."""
+def read_probe(job: jobs.Job) -> Row:
+    """What the probe of a cell says: its ``rows``, by id, and its ``seal``.
+
+    Raises:
+        AugmarkError: It cannot be read, or is not what was written.
+    """
     cell = job.cell
     path = job.plan.probe_path(cell.scenario, cell.mode, cell.library, cell.device)
     try:
-        probed = json.loads(path.read_text(encoding="utf-8"))
+        probe = json.loads(path.read_text(encoding="utf-8"))
+        wrong = problem(probe)
     except (OSError, ValueError) as error:
-        raise AugmarkError(
-            f"the probe cannot be read: {error}",
-            where=str(path),
-            remedy="delete it and run the same command again",
-        ) from error
-    return probed["rows"]
+        wrong = str(error)
+    if wrong:
+        remedy = "delete it and run the same command again: the library is probed again"
+        raise AugmarkError(f"the probe cannot be read: {wrong}", where=str(path), remedy=remedy)
+    return probe
 
 
 def carried_rows(job: jobs.Job) -> dict[str, Row]:
@@ -90,7 +100,7 @@ def carried_rows(job: jobs.Job) -> dict[str, Row]:
 def provenance(earlier: Row) -> Row:
     """What a row takes with it when it is carried into another record: where and by what it was measured."""
     known = {key: earlier[key] for key in ("digest", "started", "host", "code", "load_before")}
-    environment = {key: earlier["environment"][key] for key in ("lock_digest", "python")}
+    environment = {key: earlier["environment"][key] for key in ("lock_digest", "python", "variables")}
     return {**known, "environment": environment}
 
 
@@ -167,7 +177,7 @@ def _flags(job: jobs.Job, planned: Row, timed: Row, outcome: supervise.Outcome) 
 
 
 def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: list[str]) -> Row:
-    plan, about = job.plan.content, job.plan.content["scenarios"][job.cell.scenario]
+    plan, about = public(job.plan.content), job.plan.content["scenarios"][job.cell.scenario]
     dataset = plan["datasets"][about["dataset"]]
     commit, dirty = jobs.git_state()
     packages = {name: versions[0] for name, versions in locks.installed().items()}
@@ -178,8 +188,10 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
         "digest": job.definition["digest"],
         "depth": plan["depth"],
         "campaign": plan["campaign"],
-        "config": _without_paths(plan["config"], dataset["name"]),
-        "overrides": _without_paths(plan["overrides"], dataset["name"]),
+        "question": plan["question"],
+        "config": plan["config"],
+        "overrides": plan["overrides"],
+        "repeats": plan["repeats"],
         "session": job.session,
         "order": order,
         "seed": job.definition["timing"]["seed"],
@@ -188,15 +200,11 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
             "lock_digest": job.definition["lock_digest"],
             "python": ".".join(map(str, sys.version_info[:3])),
             "packages": packages,
+            "variables": variables.of_plain_rows(os.environ, job.definition),
+            "build": _build(outcome.processes),
         },
-        "dataset": {
-            "name": dataset["name"],
-            "digest": dataset["digest"],
-            "manifest_digest": job.items["manifest_digest"],
-            "items_digest": job.definition["items_digest"],
-            "items": len(job.items["names"]),
-        },
-        "host": host.fingerprint(),
+        "dataset": dossier(dataset, job.items, job.plan.manifest(about["dataset"])),
+        "host": fingerprint.fingerprint(),
         "code": {"digest": job.definition["code_digest"], "git_commit": commit, "git_dirty": dirty},
         "library_version": packages.get(locks.normalise(distribution)) if distribution else None,
         "processes": outcome.processes,
@@ -207,6 +215,12 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
     }
 
 
+def _build(processes: list[Row]) -> Row | None:
+    """How the libraries were built, of the first process that lived to tell it: all run the same ones."""
+    told = [process.pop("build", None) for process in processes]
+    return next((build for build in told if build is not None), None)
+
+
 def _threads(job: jobs.Job, rows: list[Row]) -> Row:
     """Threads of the plain rows: what was declared (None: as the library leaves them) and what was found."""
     plain = [planned["threads"] for planned in job.definition["rows"] if planned["condition"] == PLAIN]
@@ -214,10 +228,3 @@ def _threads(job: jobs.Job, rows: list[Row]) -> Row:
     loaders = [row["loader"]["threads_in_workers"] for row in read if row["loader"]]
     found = loaders[-1][:1] if loaders else [row["threads_read"] for row in read[-1:]]
     return {"declared": plain[0] if plain else None, "read": found[0] if found else {}}
-
-
-def _without_paths(config: Row, dataset: str) -> Row:
-    """Keys of the configuration without the paths of whoever measured: the data has its name and digest."""
-    named = {**config, "images": dataset} if "images" in config else dict(config)
-    named.pop("output", None)
-    return named

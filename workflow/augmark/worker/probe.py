@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from augmark import record
+from augmark.cell import file_sha256
 from augmark.worker import job as jobs
 from augmark.worker import timing
 
-SCHEMA = "augmark/probe/2"
+SCHEMA = "augmark/probe/3"
 
 
 def probe(job: jobs.Job) -> None:
@@ -36,19 +37,32 @@ def probe(job: jobs.Job) -> None:
         for row in outcome.rows:
             warm = row.get("warm_seconds_per_item")
             row["loops"] = None if warm is None else timing.loops_for(warm, items, rules["min_value_seconds"])
-        _zip_samples(samples, job.out.with_suffix(".samples.zip"))
+        archive = job.out.with_suffix(".samples.zip")
+        _zip_samples(samples, archive)
         content = {
             "schema": SCHEMA,
             "cell": {key: value for key, value in job.cell.as_dict().items() if key != "repeat"},
             "digest": job.definition["probe_digest"],
             "session": job.session,
+            "samples_sha256": file_sha256(archive),
             "processes": outcome.processes,
             "rows": {row["id"]: row for row in outcome.rows},
         }
+        content["seal"] = record.seal_of(content)
         record.replace_json(job.out, content)
         tally(job.cell.label.rpartition(" ")[0], outcome.rows)
     finally:
         shutil.rmtree(samples, ignore_errors=True)
+
+
+def problem(content: Any) -> str | None:
+    """What is wrong with a probe that was read, whatever it is of; None where it is what was written."""
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        found = content.get("schema") if isinstance(content, dict) else None
+        return f"has the schema {found!r}, not {SCHEMA!r}"
+    if content.get("seal") != (seal := record.seal_of(content)):
+        return f"its seal is {content.get('seal')}, its content gives {seal}: it is not what was probed"
+    return None
 
 
 def _items(job: jobs.Job, rows: list[dict[str, Any]]) -> int:

@@ -137,13 +137,18 @@ def _figures(
     return float(difference.mean()), float(np.abs(difference).mean())
 
 
-def _write_inputs(folder: Path, items: Sequence[np.ndarray]) -> str:
-    """Write the items unless they are there; their digest."""
+def inputs_digest(items: Sequence[np.ndarray]) -> str:
+    """The short digest of the items that a row was given: of their shapes and pixels, in their order."""
     content = hashlib.sha256()
     for item in items:
         content.update(repr(item.shape).encode())
         content.update(np.ascontiguousarray(item))
-    digest = content.hexdigest()[:10]
+    return content.hexdigest()[:10]
+
+
+def _write_inputs(folder: Path, items: Sequence[np.ndarray]) -> str:
+    """Write the items unless they are there; their digest."""
+    digest = inputs_digest(items)
     path = folder / f"{INPUTS}{digest}.npz"
     if not path.exists():
         part = folder / "inputs.part.npz"

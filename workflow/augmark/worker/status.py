@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from augmark.libraries.base import Unsupported
 from augmark.worker.contract import Invalid
 
 Row = dict[str, Any]
+# What leads to the last part of an absolute path; no part of a URL or of `a/b`.
+FOLDERS = re.compile(r"(?<![\w.:/~-])/(?:[\w.+@-]+/)+")
 
 
 class Raised(Exception):
@@ -32,8 +35,13 @@ def count_failures(
 
 def describe(error: BaseException) -> str:
     """Type and first line of an error, short enough for a footnote."""
-    text = " ".join(str(error).split())
+    text = without_folders(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
+
+
+def without_folders(text: str) -> str:
+    """A message with the last part alone of each absolute path: where a file lies says who measured."""
+    return FOLDERS.sub("", text)
 
 
 def guarded(work: Callable[[], Row]) -> Row:

@@ -92,7 +92,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=sys.stderr,
             pass_fds=(write_fd,),
-            env=threads.environment(os.environ, job["threads"]),
+            env=threads.environment(os.environ, job["threads"], job.get("variables")),
             start_new_session=True,
         )
         os.close(write_fd)
@@ -245,6 +245,8 @@ class _Follower:
             self.about["import_seconds"] = time.monotonic() - self.begun
         elif kind == "ready":
             self.about.update(resident=event["resident"], metadata=event["metadata"])
+        elif kind == "built":
+            self.about["build"] = event["build"]
         elif kind == "row":
             self.in_flight = time.time()
             self.said("row", self.left[0])
@@ -268,7 +270,8 @@ class _Follower:
 
     def _stop(self, status: str, reason: str) -> None:
         self.worker.kill()
-        self._end_row(status, reason)
+        if self.left:  # else all rows have a status, and it died of telling how its libraries were built
+            self._end_row(status, reason)
 
     def _has_ended(self, code: int | None) -> None:
         if not self.left:

@@ -23,16 +23,19 @@ QUIET = {"ALBUMENTATIONS_NO_TELEMETRY": "1", "ALBUMENTATIONS_OFFLINE": "1", "NO_
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
 
-def environment(inherited: Mapping[str, str], threads: int | None) -> dict[str, str]:
+def environment(
+    inherited: Mapping[str, str], threads: int | None, asked: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The variables that a worker is started with.
 
     Args:
         inherited: Those of whoever starts it.
         threads: Of every pool; None leaves pools as the libraries do, whatever the user's shell says.
+        asked: What the condition of a plan file asks for.
     """
     pools = {} if threads is None else {name: str(threads) for name in POOL_VARIABLES}
     others = {name: value for name, value in inherited.items() if name not in POOL_VARIABLES}
-    return {**others, **pools, **QUIET, **ALLOCATOR}
+    return {**others, **pools, **QUIET, **ALLOCATOR, **(asked or {})}
 
 
 def read_back() -> dict[str, int]:
