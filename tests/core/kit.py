@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEMO = {"images": {"name": "demo", "kind": "demo", "source": "demo", "digest": "d" * 64}}
 MICRO = {"scenarios": "image-rgb", "modes": "micro"}  # the transform alone, on RGB images
 LIBRARIES = ("albumentationsx", "torchvision", "kornia", "pillow")
+CONTROLS = ("control-copy", "control-slow", "control-aa")
 
 
 def sources(chosen: Any, **changed: Any) -> Sources:

@@ -5,7 +5,7 @@ The middle of the plan (``augmark.plan``). Pure functions, standard library only
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from augmark.cell import short_digest
 from augmark.config import select
 from augmark.modes import PLAIN, accelerator, mode_facts
 from augmark.record import row_id
-from augmark.sweeps import CODED, conditions
+from augmark.sweeps import CODED, conditions, has_axis
 
 CROP = "RandomCrop224"  # what a recipe cuts with, where the transform does not cut itself
 SINGLE_WORKER = "pipeline-single-worker"
@@ -73,15 +73,17 @@ def definition(
         "python": sources.python,
         "code": sources.row_code[f"{stanza['adapter']}/{mode}"],
     }
+    if variables := stanza.get("variables"):
+        depends["variables"] = variables
+    if again := stanza.get("again"):
+        depends["again"] = again  # it is a control of what is measured beside it
     place = _Place(settings, sources, name, mode, library, depends)
     rows = list(_rows(place, device))
     pins = [row["pinned"] for row in rows]
     probing = [pins, settings.depth["probe_items"], settings.policy["probe"], sources.samples_code]
-    identity = [[row["transform"], row["condition"], row["planned"], row["digest"]] for row in rows]
     return {
-        # Of everything that the rows depend on, so the plan of a cell and its rows cannot disagree.
-        "digest": short_digest(identity),
-        "probe_digest": short_digest([identity, *probing]),
+        "digest": rows_digest(rows),
+        "probe_digest": short_digest([_identity(rows), *probing]),
         "probe_items": settings.depth["probe_items"],
         "environment": stanza["environment"],
         "adapter": stanza["adapter"],
@@ -90,10 +92,29 @@ def definition(
         "code_digest": depends["code"],
         "regimes_digest": place.code("regimes"),
         "timing": depends["timing"],
+        # Of a plan file's condition: what its worker finds in its environment.
+        "variables": stanza.get("variables", {}),
+        "again": stanza.get("again"),
         "limits": settings.policy["limits"],
         "probe": settings.policy["probe"],
         "rows": rows,
     }
+
+
+def _identity(rows: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    return [[row[field] for field in ("transform", "condition", "planned", "digest")] for row in rows]
+
+
+def rows_digest(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The digest of a cell: of everything that its rows depend on, so that the two cannot disagree."""
+    return short_digest(_identity(rows))
+
+
+def of_transforms(whole: Mapping[str, Any], transforms: Iterable[str]) -> dict[str, Any]:
+    """A definition with those of its rows alone that run one of the transforms."""
+    wanted = set(transforms)
+    rows = [row for row in whole["rows"] if row["transform"] in wanted and row["planned"] == "run"]
+    return {**whole, "rows": rows, "digest": rows_digest(rows)}
 
 
 def timing_rules(settings: Any, scenario: Mapping[str, Any], mode: str) -> dict[str, Any]:
@@ -129,12 +150,15 @@ def timing_rules(settings: Any, scenario: Mapping[str, Any], mode: str) -> dict[
 
 def _rows(place: _Place, device: str) -> Iterator[dict[str, Any]]:
     """The plain row of every transform, and one for each condition of the depth's sweeps."""
-    settings, plain = place.settings, _plain_values(place)
+    settings, asked = place.settings, place.stanza.get("setting", {})  # of a plan file's condition
+    # Beside a recipe the transform alone is probed too, which has no workers.
+    own = {axis: value for axis, value in asked.items() if has_axis(axis, place.mode)}
+    plain = {**_plain_values(place), **own}
     swept: list[tuple[str, dict[str, Any]]] = []
     if not select.is_control(settings, place.library):
         swept = list(conditions(settings.depth, place.mode, place.library, plain, place.sources.cpus))
     for planned in select.planned_rows(settings, place.library, place.scenario, place.mode, device):
-        for condition, setting in [(PLAIN, {}), *(swept if planned[1] == "run" else [])]:
+        for condition, setting in [(PLAIN, own), *(swept if planned[1] == "run" else [])]:
             yield _row(place, planned, condition, setting, {**plain, **setting})
 
 
@@ -188,20 +212,27 @@ def _row(
         # In words, what makes a library's work another: for readers, not part of the digest.
         "differences": about.get("differences", {}),
     }
-    if planned != "run":
-        return {**row, "digest": short_digest([place.library, transform, planned, reason])}
-    return {**row, "digest": short_digest({**place.depends, **_does(place, row)})}
+    return {**row, "digest": row_digest(place.depends, row, place.code("regimes"))}
 
 
-def _does(place: _Place, row: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a row changes its number."""
+def row_digest(depends: Mapping[str, Any], row: Mapping[str, Any], regimes: str | None) -> str:
+    """The digest of a row: of all that its number depends on, or of why there is none.
+
+    Args:
+        depends: What stands behind every row of its definition: library, scenario, mode, device, timing
+            rules, digests of items, lock and code, Python, and the variables where there are any.
+        row: As planned.
+        regimes: Digest of the code of the other ways of doing the same.
+    """
+    if row["planned"] != "run":
+        return short_digest([depends["library"], row["transform"], row["planned"], row["reason"]])
     does = {field: row[field] for field in ("transform", "params", "random", "output", "crops", "setting")}
     does["chunked"] = bool(row["chunked"])
     if row["loader"] is not None:
         does["loader"] = {name: value for name, value in row["loader"].items() if name != "timeout_seconds"}
     if set(row["setting"]) & set(CODED):
-        does["regimes"] = place.code("regimes")
-    return does
+        does["regimes"] = regimes
+    return short_digest({**depends, **does})
 
 
 def stanza_in(about: Mapping[str, Any], scenario: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def cell_estimate(plan: Plan, cell: dict[str, Any]) -> Estimate:
     if (plan.output / "records" / cell["path"]).exists():
         return Estimate(0.0, True)
     key = (cell["scenario"], cell["mode"], cell["library"], cell["device"])
-    definition = plan.definition(*key)
+    definition = plan.cell_definition(cell)
     planned = [row for row in definition["rows"] if row["planned"] == "run"]
     items = plan.item_set(cell["scenario"], cell["mode"])["items"]
     probed = _probed(plan.probe_path(*key))

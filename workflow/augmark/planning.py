@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from augmark import codehash, host
+from augmark import codehash, fingerprint, host, topup
 from augmark.config.load import Settings, load
-from augmark.data import stage
+from augmark.data import dossier, stage
 from augmark.errors import AugmarkError
 from augmark.locks import lock_digest
 from augmark.plan import Plan, Sources, make_plan
@@ -58,14 +58,17 @@ def plan_now(
             where="config: campaign",
             remedy="use campaign=demo here (with depth=max for all transforms)",
         )
-    threads = settings.config["threads"]
-    if machine == "local" and threads is not None and threads > host.cpus():
+    threads, named = most_threads(settings)
+    if machine == "local" and threads > host.cpus():
         raise AugmarkError(
-            f"threads={threads}, and this machine has {host.cpus()} processors",
-            where="config: threads",
+            f"{named} is {threads}, and this machine has {host.cpus()} processors",
+            where="config",
             remedy=f"ask for at most {host.cpus()}",
         )
-    plan = make_plan(settings, _sources(settings, root, machine, python or host.python_tag()))
+    sources = _sources(settings, root, machine, python or host.python_tag())
+    plan = make_plan(settings, sources)
+    if decided := decided_stages(plan):
+        plan = make_plan(settings, sources, decided)
     if not plan.cells():
         raise AugmarkError(
             f"campaign {settings.config['campaign']} measures nothing on {machine}",
@@ -75,11 +78,43 @@ def plan_now(
     return plan
 
 
+def most_threads(settings: Settings) -> tuple[int, str]:
+    """The largest number of threads that is asked for, and where; 0 where none is."""
+    asked = {"threads": settings.config["threads"] or 0}
+    for name, stanza in settings.libraries.items():
+        asked[f"threads of {name}"] = stanza.get("setting", {}).get("threads", 0)
+    named = max(asked, key=lambda key: asked[key])
+    return asked[named], named
+
+
+def decided_stages(plan: Plan) -> list[dict[str, Any]]:
+    """The stages of ``topup`` that have been decided for a plan; none where the number of repeats is fixed.
+
+    Raises:
+        AugmarkError: A stage cannot be read, or is not one that schedule and rule of the policy could give.
+    """
+    found: list[dict[str, Any]] = []
+    while not plan.content["repeats"]["fixed"] and (path := plan.topup_file(len(found) + 1)).exists():
+        stage = read_json(path)
+        wrong = (
+            "it is no JSON object" if stage is None else topup.problem(plan.content, stage, len(found) + 1)
+        )
+        if stage is None or wrong:
+            raise AugmarkError(
+                f"no stage of topup that can be obeyed: {wrong}",
+                where=str(path),
+                remedy="bring back the stage (or the policy that it was decided by), or delete it and its "
+                "later ones and decide anew with `snakemake topup`",
+            )
+        found.append(stage)
+    return found
+
+
 def _sources(settings: Settings, root: Path, machine: str, python: str) -> Sources:
     stanzas = settings.libraries.values()
     keys = {scenario["dataset"] for scenario in settings.scenarios.values()}
     return Sources(
-        machine=host.local_machine() if machine == "local" else machine,
+        machine=fingerprint.local_machine() if machine == "local" else machine,
         machine_kind=machine,
         python=python,
         datasets={key: _dataset(settings, root, key) for key in sorted(keys)},
@@ -116,6 +151,7 @@ def _dataset(settings: Settings, root: Path, key: str) -> dict[str, Any]:
             "kind": stanza["kind"],
             "source": stanza.get("source", source),
             "digest": stanza["sha256"],
+            **dossier.terms(stanza),
         }
     path = str(Path(source).expanduser())
     output = root / settings.config["output"]
@@ -124,6 +160,7 @@ def _dataset(settings: Settings, root: Path, key: str) -> dict[str, Any]:
         "kind": stage.kind_of(path),
         "source": source,
         "digest": stage.declare(path, output),
+        **dossier.terms({}),
     }
 
 
@@ -154,22 +191,22 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 def made_file(plan: Plan) -> Path:
     """Names the plan of the last run that ended well; not there while one is at work, or was killed."""
-    return plan.output / "plan" / f"{plan.machine}.made.json"
+    return plan.output / "plan" / f"{plan.name}.made.json"
 
 
 def again_file(plan: Plan) -> Path:
     """Newer than the tables whenever they may be another plan's."""
-    return plan.output / "plan" / f"{plan.machine}.again.json"
+    return plan.output / "plan" / f"{plan.name}.again.json"
 
 
 def cells_file(plan: Plan) -> Path:
     """The list of the record paths that a machine should have."""
-    return plan.output / "plan" / f"{plan.machine}.cells.json"
+    return plan.output / "plan" / f"{plan.name}.cells.json"
 
 
 def current_file(plan: Plan) -> Path:
     """The plan under a name that stays: what is made for readers has it as an input."""
-    return plan.output / "plan" / f"{plan.machine}.plan.json"
+    return plan.output / "plan" / f"{plan.name}.plan.json"
 
 
 def unless_there(product: Path, needs: Mapping[str, Path | list[Path]]) -> dict[str, Any]:

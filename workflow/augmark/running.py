@@ -8,26 +8,23 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from augmark import host, planning, progress, refresh
-from augmark.analysis import sampled
+from augmark import host, planning, progress, refresh, topup
 from augmark.cell import canonical_json
 from augmark.errors import AugmarkError
+from augmark.evidence.source import package_line
 from augmark.locking import OLDEST_PYTHON
-from augmark.modes import mode_facts
 from augmark.plan import Plan
+from augmark.products import ANSWER, product_paths, products
 from augmark.record import replace_json
-from augmark.sweeps import has_conditions
 
 # Key of a machine profile's configfile; it is no key of config.yaml, because a user does not choose it.
 MACHINE = "machine"
-FORMATS = ("md", "csv", "tex")
-DRAWN = ("pdf", "png")
 
 
 def overrides(workflow: Any) -> dict[str, Any]:
@@ -62,7 +59,7 @@ class Run:
         # One start on one host without interruption: blocks are paired only inside it.
         self.session = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{self.pid}"
         self._refreshed = (
-            refresh.torn_blocks(plan) if plan.content["config"]["refresh"] == "blocks" else set()
+            refresh.blocks_to_refresh(plan) if plan.content["config"]["refresh"] == "blocks" else set()
         )
         self._there = {path for path in plan.record_paths() if path.exists()}
         self._refresh_mark = plan.output / "plan" / "refresh.mark"
@@ -73,23 +70,20 @@ class Run:
     # --- targets -------------------------------------------------------------------------------------
 
     def records(self) -> Path:
-        return self.plan.output / "records" / self.plan.machine / "records.parquet"
+        return self.plan.records_file
 
     def tables(self) -> list[Path]:
         """Every file that a reader is given."""
-        tables, figures = self.plan.output / "tables", self.plan.output / "figures"
-        named = list(self.plan.content["tables"])
-        stems = [*(f"{name}.{kind}" for name in named for kind in ("throughput", "coverage")), "efficiency"]
-        batched = [name for name in named if mode_facts(self.plan.content["tables"][name]["mode"]).batched]
-        stems += [f"{name}.bounds" for name in batched]
-        swept = ["regimes"] if has_conditions(self.plan.content) else []
-        names = ["summary.csv", "efficiency.csv", "coverage.txt", "equivalence.csv", "equivalence.md"]
-        return [
-            *(tables / f"{name}.{ending}" for name in [*named, *swept] for ending in FORMATS),
-            *(tables / name for name in [*names, *(["bounds.csv"] if batched else [])]),
-            *(figures / f"{stem}.{ending}" for stem in [*stems, *swept] for ending in DRAWN),
-            *sampled.sheet_paths(self.plan),
-        ]
+        return product_paths(self.plan)
+
+    def next_stage(self) -> Path:
+        """Where the next stage of ``topup`` is written."""
+        return self.plan.topup_file(len(self.plan.content["repeats"]["decided"]) + 1)
+
+    def answer(self) -> list[Path]:
+        """The report on the plan file; none where a campaign is planned."""
+        made = [product for product in products(self.plan) if product.rule == ANSWER]
+        return [self.plan.products / name for product in made for name in product.files]
 
     # --- inputs --------------------------------------------------------------------------------------
 
@@ -118,6 +112,13 @@ class Run:
         if refresh.block_of(w) in self._refreshed:
             return planning.as_inputs({**needs, "refresh": self._refresh_mark})
         return planning.unless_there(record, needs)
+
+    def topup_needs(self, w: Any) -> dict[str, Any]:
+        """Every record of the stage that is reached, and what is the same work; nothing for no stage."""
+        if topup.refusal(self.plan.content):
+            return {}
+        classes = self.plan.products / "tables" / "equivalence.csv"
+        return planning.as_inputs({"records": self.records(), "classes": classes})
 
     def _ready(self, w: Any) -> dict[str, Any]:
         environment = self.plan.environment_marker(self._definition(w)["environment"])
@@ -185,15 +186,22 @@ class Run:
 
     # --- start and end -------------------------------------------------------------------------------
 
-    def start(self, again: Iterable[Path]) -> None:
+    def start(self, again: Iterable[Path], rules: Container[str]) -> None:
         """Refuse a second run in this folder, and let one job at a time draw its bar on the terminal.
 
         Args:
             again: Outputs of ``measure`` that will run: records among them that are there are kept.
+            rules: That will run: what one would refuse in the end is refused before anything is measured.
 
         The lock is held by this process and falls with it, however it ends (Snakemake's own lock stays
         after a ``kill -9`` and has to be removed by hand).
         """
+        if "package" in rules and not self.plan.content["stamp"]:
+            from augmark.evidence.doubts import check_tree  # it needs pandas, and parsing does not
+
+            check_tree(self.plan.content["depth"])
+        if "topup" in rules and (error := topup.refusal(self.plan.content)):
+            raise error
         folder = self.plan.output / "plan"
         self._lock = open(folder / "run.lock", "w")  # noqa: SIM115 (held until the process ends)
         try:
@@ -210,15 +218,18 @@ class Run:
 
     def report(self) -> None:
         """Say where everything is, and what was left out of the data."""
-        output, content = self.plan.output, self.plan.content
+        products, content = self.plan.products, self.plan.content
         replace_json(planning.made_file(self.plan), {"plan": self.plan.digest})
         lines = [
-            f"campaign {content['campaign']}, depth {content['depth']}, {self.plan.machine}",
-            f"tables   {output / 'tables'}",
-            f"figures  {output / 'figures'}",
+            f"{self.plan.asked}, depth {content['depth']}, {self.plan.machine}",
+            f"tables   {products / 'tables'}",
+            f"figures  {products / 'figures'}",
             f"records  {self.records()}",
+            # Read again: this run may have decided a stage.
+            *topup.schedule_lines(content, planning.decided_stages(self.plan)),
             *self._quarantined(),
             *self._timed_shares(),
+            *package_line(self.plan),
         ]
         print("\n".join(lines), file=sys.stderr)
 
@@ -233,7 +244,7 @@ class Run:
         return lines
 
     def _timed_shares(self) -> list[str]:
-        path = self.plan.output / "tables" / "efficiency.csv"
+        path = self.plan.products / "tables" / "efficiency.csv"
         if not path.is_file():
             return []
         head, *lines = path.read_text(encoding="utf-8").splitlines()

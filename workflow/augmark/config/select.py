@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -82,8 +83,11 @@ def planned_rows(
 ) -> list[tuple[str, str, str | None]]:
     """The rows of one cell: (transform, ``run`` | ``unsupported`` | ``excluded``, reason or None).
 
-    A control has its own transforms and no others.
+    A control has its own transforms and no others; what measures a library again, some of those that it runs.
     """
+    if again := settings.libraries[library].get("again"):
+        rows = planned_rows(settings, again, scenario, mode, device)
+        return _some([row for row in rows if row[1] == "run"], settings, f"{scenario}/{mode}/{device}")
     offered = offered_transforms(settings, library, scenario, mode)
     if is_control(settings, library):
         return [(name, "run", None) for name in offered]
@@ -98,6 +102,15 @@ def planned_rows(
         else:
             rows.append((name, "run", None))
     return rows
+
+
+def _some(
+    rows: list[tuple[str, str, str | None]], settings: Settings, place: str
+) -> list[tuple[str, str, str | None]]:
+    """As many rows as the noise floor takes, drawn by the seed and not by us, in their order."""
+    count = min(settings.policy["statistics"]["control_rows"], len(rows))
+    drawn = random.Random(f"{settings.policy['seed']}/control/{place}").sample(range(len(rows)), count)
+    return [rows[index] for index in sorted(drawn)]
 
 
 def campaign_tables(settings: Settings, campaign: str) -> list[str]:

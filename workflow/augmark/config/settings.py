@@ -10,8 +10,8 @@ from augmark.config.problems import Anything, Problem
 
 LIST_KEYS = ("scenarios", "modes", "libraries", "transforms", "devices")
 NUMBER_KEYS = ("items", "repeats", "batch_size", "workers", "threads")
-TEXT_KEYS = ("campaign", "depth", "images", "clips", "output", "refresh")
-KEYS = (*TEXT_KEYS[:4], *LIST_KEYS, *NUMBER_KEYS, *TEXT_KEYS[4:])
+TEXT_KEYS = ("campaign", "plan", "depth", "images", "clips", "output", "refresh")
+KEYS = (*TEXT_KEYS[:5], *LIST_KEYS, *NUMBER_KEYS, *TEXT_KEYS[5:])
 COMMAND_LINE = "--config"
 
 
@@ -27,6 +27,11 @@ class Settings:
         depth: The chosen depth's file, with its ``name``.
         depths: Every depth by name, in the same form.
         announced: Scenario names that transforms may use although this version does not measure them.
+        claims: What is said of the libraries, as it stands in the file.
+        again: Stanzas of libraries.yaml that measure another one a second time, as they stand in the file;
+            once all is checked, ``libraries`` has them in full (``again.with_again``).
+        questions: Every plan file by name, in its normal form (``questions.normalise``).
+        question: The plan file that is carried out, normalised; None for a campaign.
     """
 
     root: Path
@@ -43,6 +48,10 @@ class Settings:
     depth: dict[str, Any]
     depths: dict[str, Any] = field(default_factory=dict)
     announced: dict[str, str] = field(default_factory=dict)
+    claims: dict[str, Any] = field(default_factory=dict)
+    again: dict[str, Any] = field(default_factory=dict)
+    questions: dict[str, Any] = field(default_factory=dict)
+    question: dict[str, Any] | None = None
 
 
 @dataclass
@@ -52,6 +61,7 @@ class Draft:
     Attributes:
         files: Name of a file of ``config/`` -> its stanzas, without those that their schema refuses.
         depths: Name -> file, without those that the schema refuses.
+        plans: Name -> plan file, likewise.
         overrides: As in ``Settings``.
         broken: Names of the files that lost a stanza: rules that need a file whole skip it.
         declared: Section -> every name that it declares, broken stanzas included; ``Anything`` where the file
@@ -62,6 +72,7 @@ class Draft:
     root: Path
     files: dict[str, Any] = field(default_factory=dict)
     depths: dict[str, Any] = field(default_factory=dict)
+    plans: dict[str, Any] = field(default_factory=dict)
     overrides: dict[str, Any] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     declared: dict[str, Anything | list[str]] = field(default_factory=dict)
