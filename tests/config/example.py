@@ -14,6 +14,7 @@ from tests.config.tree import Tree
 LIBRARIES, TRANSFORMS = "config/libraries.yaml", "config/transforms.yaml"
 SCENARIOS, MACHINES = "config/scenarios.yaml", "config/machines.yaml"
 DATASETS, TABLES = "config/datasets.yaml", "config/tables.yaml"
+CLAIMS = "config/claims.yaml"
 CONFIG, POLICY, LINE = "config/config.yaml", "config/policy.yaml", "--config"
 MIN, MAX = "config/depths/min.yaml", "config/depths/max.yaml"
 PRO = "config/depths/pro.yaml"

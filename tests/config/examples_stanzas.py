@@ -343,3 +343,15 @@ def _(tree):
 def _(tree):
     with tree.edit("machines") as value:
         value["n2-standard-16"]["cpu_model"] = "xeon("
+
+
+@example("again-of-control", LIBRARIES, "control-aa.again", "control-copy is a control")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["control-aa"]["again"] = ["control-copy", "pillow"]
+
+
+@example("unknown-library", LIBRARIES, "control-aa.again", "no such library: pilow (did you mean pillow?)")
+def _(tree):
+    with tree.edit("libraries") as value:
+        value["control-aa"]["again"] = ["pilow"]

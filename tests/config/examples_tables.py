@@ -99,3 +99,16 @@ def _(tree):
     with tree.edit("transforms") as value:
         value["Normalize"] = {**value["Pad"], "scenarios": ["video-16f"]}
     tree.overrides = {"transforms": ["Normalize", "Rotate"]}
+
+
+@example(
+    "unknown-fact", POLICY, "comparison.may_differ", "no such fact: host.kernal (did you mean host.kernel?)"
+)
+def _(tree):
+    with tree.edit("policy") as value:
+        value["comparison"]["may_differ"] = [
+            "host.kernal",
+            "host.caches.l3",
+            "variables.OMP_PLACES",
+            "timing",
+        ]

@@ -5,7 +5,7 @@ import pytest
 from augmark.config.load import load
 from augmark.config.problems import RULES, ConfigErrors
 from augmark.config.settings import KEYS
-from tests.config import examples_names, examples_stanzas, examples_tables  # noqa: F401
+from tests.config import examples_claims, examples_names, examples_plans, examples_stanzas, examples_tables  # noqa: F401
 from tests.config.example import EXAMPLES
 from tests.config.tree import ROOT, Tree, problems_of
 
@@ -59,7 +59,7 @@ def test_refused_stanza_leads_to_no_false_problem(tree: Tree):
     assert [problem.key for problem in tree.problems()] == ["pillow.kind"]
 
 
-FILES = [*sorted(path.stem for path in (ROOT / "config").glob("*.yaml")), "depths/min"]
+FILES = [*sorted(path.stem for path in (ROOT / "config").glob("*.yaml")), "depths/min", "plans/threads-1-2"]
 NONSENSE = [True, 7, 1.5, "", ",", [], [[]], {"a": 1}, [None], "none", "-1"]
 
 

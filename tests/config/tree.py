@@ -14,6 +14,7 @@ from augmark.config.load import load
 from augmark.config.problems import ConfigErrors, Problem
 
 ROOT = Path(__file__).parents[2]
+RELEASE = "albumentationsx-2-5-0"
 
 
 def _modules(stanza: dict[str, Any]) -> dict[str, str]:
@@ -38,7 +39,11 @@ class Tree:
         self.overrides: dict[str, Any] = {}
         shutil.copytree(ROOT / "config", root / "config")
         libraries = yaml.safe_load((root / "config/libraries.yaml").read_text(encoding="utf-8"))
+        for suffix in (".in", ".txt", ".yaml"):
+            self.write(f"envs/{RELEASE}{suffix}", "")  # of a plan file
         for stanza in libraries.values():
+            if "again" in stanza:  # it is measured in the other's environment, by the other's adapter
+                continue
             for suffix in (".in", ".txt", ".yaml"):
                 self.write(f"envs/{stanza['environment']}{suffix}", "")
             for module, exports in _modules(stanza).items():

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from augmark.config import check_choice, check_stanzas, check_tables, check_tree
+from augmark.config import (
+    again,
+    check_choice,
+    check_claims,
+    check_comparison,
+    check_questions,
+    check_stanzas,
+    check_tables,
+    check_tree,
+)
 from augmark.config.problems import Problem
 from augmark.config.settings import Draft, Settings
 
@@ -12,12 +21,18 @@ CHECKS = (
     check_stanzas.check_transforms,
     check_stanzas.check_scenarios,
     check_stanzas.check_machines,
+    again.check_again,
     check_tree.check_datasets,
     check_tree.check_adapters,
     check_tree.check_environments,
     check_tables.check_campaigns,
     check_tables.check_tables,
     check_tables.check_depths,
+    check_claims.check_claims,
+    check_comparison.check_comparison,
+    check_questions.check_variables,
+    check_questions.check_questions,
+    check_questions.check_plan_choice,
     check_choice.check_names,
     check_choice.check_dataset_choice,
     check_choice.check_numbers,

@@ -101,6 +101,8 @@ def check_selection(draft: Draft, settings: Settings) -> Iterator[Problem]:
         "modes": known_modes(draft, settings),
         "devices": known_devices(draft, settings),
     }
+    if config["plan"] is not None:
+        return  # check_questions.check_chosen sees what the plan file and the command line select together
     if draft.broken & WHOLE or config["campaign"] not in settings.campaigns or not settings.depth:
         return
     machines = settings.campaigns[config["campaign"]]["machines"]
@@ -123,8 +125,8 @@ def check_selection(draft: Draft, settings: Settings) -> Iterator[Problem]:
         file = COMMAND_LINE if set(keys) & set(draft.overrides) else FILE
         yield Problem("selects-nothing", file, " ".join(keys), what, _why(settings))
     else:
-        yield from _idle_transforms(draft, settings, [settings.tables[table]["scenario"] for table in tables])
-    yield from _no_effect(draft, settings)
+        yield from idle_transforms(draft, settings, [settings.tables[table]["scenario"] for table in tables])
+    yield from no_effect(draft, settings)
 
 
 def _why(settings: Settings) -> str:
@@ -140,7 +142,8 @@ def _why(settings: Settings) -> str:
     return "; ".join(f"{name}: {', '.join(libraries) or 'no library'}" for name, libraries in offers.items())
 
 
-def _idle_transforms(draft: Draft, settings: Settings, scenarios: list[str]) -> Iterator[Problem]:
+def idle_transforms(draft: Draft, settings: Settings, scenarios: list[str]) -> Iterator[Problem]:
+    """Transforms that are named and are in no set of the scenarios."""
     sets = {name for scenario in scenarios for name in scenario_transforms(settings, scenario)}
     for name in _named(settings, "transforms"):
         if name not in sets and not settings.transforms[name].get("control"):
@@ -150,7 +153,8 @@ def _idle_transforms(draft: Draft, settings: Settings, scenarios: list[str]) -> 
             )
 
 
-def _no_effect(draft: Draft, settings: Settings) -> Iterator[Problem]:
+def no_effect(draft: Draft, settings: Settings) -> Iterator[Problem]:
+    """Keys that are given and that nothing selected has."""
     modes = _named(settings, "modes") or sorted(known_modes(draft, settings))
     batched = [mode for mode in modes if mode_facts(mode).batched]
     for key, modes_with_it, what in (

@@ -38,11 +38,14 @@ def check_sweeps(draft: Draft, settings: Settings, file: str, depth: dict[str, A
         names = list(settings.libraries) if libraries == "all" else libraries
         yield from unknown_names("library", file, f"{place}.libraries", names, draft.declared["libraries"])
         if axis in CODED:
-            yield from _coded(draft, settings, file, f"{place}.libraries", names)
+            yield from code_problems(draft, settings, file, f"{place}.libraries", names)
         yield from _values(file, f"{place}.values", axis, sweep["values"])
 
 
-def _coded(draft: Draft, settings: Settings, file: str, place: str, names: list[str]) -> Iterator[Problem]:
+def code_problems(
+    draft: Draft, settings: Settings, file: str, place: str, names: list[str]
+) -> Iterator[Problem]:
+    """Libraries that have no module of other ways of doing their transforms."""
     for name in names:
         if name in settings.libraries:
             module = regimes_module(settings.libraries[name]["adapter"])
@@ -58,9 +61,14 @@ def _values(file: str, place: str, axis: str, values: Any) -> Iterator[Problem]:
         return
     yield from duplicates(file, place, values)
     for value in values:
-        if axis in LEAST and (type(value) is not int or value < LEAST[axis]):
-            yield Problem("out-of-range", file, place, f"{axis} is at least {LEAST[axis]}: {value}")
-        # With the type, since 1 is true to Python.
-        elif axis in VALUES and (type(value), value) not in [(type(each), each) for each in VALUES[axis]]:
-            shown = ", ".join(json.dumps(each).strip('"') for each in VALUES[axis])
-            yield Problem("sweep", file, place, f"{axis} cannot be {json.dumps(value)}", f"valid: {shown}")
+        yield from value_problems(file, place, axis, value)
+
+
+def value_problems(file: str, place: str, axis: str, value: Any) -> Iterator[Problem]:
+    """What is wrong with one value of an axis."""
+    if axis in LEAST and (type(value) is not int or value < LEAST[axis]):
+        yield Problem("out-of-range", file, place, f"{axis} is at least {LEAST[axis]}: {value}")
+    # With the type, since 1 is true to Python.
+    elif axis in VALUES and (type(value), value) not in [(type(each), each) for each in VALUES[axis]]:
+        shown = ", ".join(json.dumps(each).strip('"') for each in VALUES[axis])
+        yield Problem("sweep", file, place, f"{axis} cannot be {json.dumps(value)}", f"valid: {shown}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from augmark.config.problems import Problem, nearest
+from augmark.config.questions import conditions_of
 from augmark.config.settings import Draft, Settings
 from augmark.modes import MODES
 
@@ -62,18 +63,27 @@ def check_environments(draft: Draft, settings: Settings) -> Iterator[Problem]:
     wanted: set[str] = set()
     for library, stanza in settings.libraries.items():
         environment = stanza["environment"]
-        missing = [name for suffix in ENVIRONMENT_FILES if (name := environment + suffix) not in present]
+        missing = missing_files(draft.root, environment)
         if missing and environment not in wanted:
-            what = f"missing: {', '.join(f'envs/{name}' for name in missing)}"
+            what = f"missing: {', '.join(missing)}"
             place = f"{library}.environment"
             yield Problem("missing-environment", LIBRARIES, place, what, nearest(environment, had))
         wanted.add(environment)
-    if "libraries" in draft.broken:
+    wanted |= {
+        each["environment"] for asked in settings.questions.values() for _, each in conditions_of(asked)
+    }
+    if draft.broken & {"libraries", "plans"}:
         return
     for name in sorted(present):
         if Path(name).stem not in {*wanted, OWN_ENVIRONMENT}:
-            what = "no stanza of libraries.yaml has this environment"
+            what = "no stanza of libraries.yaml has this environment, and no plan file"
             yield Problem("stray-environment", f"envs/{name}", "", what, nearest(Path(name).stem, wanted))
+
+
+def missing_files(root: Path, environment: str) -> list[str]:
+    """The files of an environment that are not there."""
+    names = [f"envs/{environment}{suffix}" for suffix in ENVIRONMENT_FILES]
+    return [name for name in names if not (root / name).is_file()]
 
 
 def check_datasets(draft: Draft, settings: Settings) -> Iterator[Problem]:

@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from augmark.config import questions
+from augmark.config.again import with_again
 from augmark.config.check import check
+from augmark.config.check_questions import check_chosen
 from augmark.config.files import check_schema, read_yaml
 from augmark.config.problems import Anything, ConfigErrors, Problem, unknown
 from augmark.config.settings import COMMAND_LINE, KEYS, LIST_KEYS, NUMBER_KEYS, TEXT_KEYS, Draft, Settings
 
 __all__ = ["Settings", "load"]
 
-FILES = ("libraries", "transforms", "scenarios", "machines", "datasets", "tables", "policy")
+FILES = ("libraries", "transforms", "scenarios", "machines", "datasets", "tables", "policy", "claims")
 SECTIONS = {"tables": ("campaigns", "tables"), "scenarios": ("scenarios", "announced")}
 
 
@@ -33,9 +36,12 @@ def load(root: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
     draft = read(Path(root), overrides or {})
     settings = _settings(draft)
     problems = [*draft.problems, *check(draft, settings)]
+    if not problems and settings.config["plan"] is not None:
+        settings = questions.apply(settings, settings.questions[settings.config["plan"]])
+        problems = list(check_chosen(draft, settings))
     if problems:
         raise ConfigErrors(list(dict.fromkeys(problems)))
-    return settings
+    return with_again(settings)
 
 
 def read(root: Path, overrides: Mapping[str, Any]) -> Draft:
@@ -43,7 +49,8 @@ def read(root: Path, overrides: Mapping[str, Any]) -> Draft:
     draft = Draft(root)
     for name in FILES:
         _read_stanzas(draft, name)
-    _read_depths(draft)
+    draft.depths = _read_folder(draft, "depths", "depth")
+    draft.plans = _read_folder(draft, "plans", "plan")
     _read_config(draft, overrides)
     return draft
 
@@ -57,7 +64,7 @@ def _settings(draft: Draft) -> Settings:
         root=draft.root,
         config=config,
         overrides=draft.overrides,
-        libraries=files["libraries"],
+        libraries={name: stanza for name, stanza in files["libraries"].items() if "again" not in stanza},
         transforms=files["transforms"],
         scenarios=files["scenarios"]["scenarios"],
         machines=files["machines"],
@@ -68,6 +75,12 @@ def _settings(draft: Draft) -> Settings:
         depth=draft.depths.get(config["depth"], {}),
         depths=draft.depths,
         announced=files["scenarios"]["announced"],
+        claims=files["claims"],
+        again={name: stanza for name, stanza in files["libraries"].items() if "again" in stanza},
+        questions={
+            name: questions.normalise(name, stanza, files["libraries"])
+            for name, stanza in draft.plans.items()
+        },
     )
 
 
@@ -106,19 +119,22 @@ def _drop_refused(draft: Draft, name: str, value: Any) -> None:
             holders[section].pop(stanza, None)
 
 
-def _read_depths(draft: Draft) -> None:
-    draft.declared["depths"] = []
-    for path in sorted((draft.root / "config" / "depths").glob("*.yaml")):
-        place = f"config/depths/{path.name}"
+def _read_folder(draft: Draft, folder: str, schema: str) -> dict[str, Any]:
+    """Every file of a folder of ``config/`` by its stem, without those that the schema refuses."""
+    held: dict[str, Any] = {}
+    draft.declared[folder] = names = []
+    for path in sorted((draft.root / "config" / folder).glob("*.yaml")):
+        place = f"config/{folder}/{path.name}"
         value, found = read_yaml(path, place)
-        held = check_schema(value, "depth", place) if value is not None or not found else []
-        refused = [problem for _, problem in held]
+        told = check_schema(value, schema, place) if value is not None or not found else []
+        refused = [problem for _, problem in told]
         draft.problems += [*found, *refused]
-        draft.declared["depths"].append(path.stem)
+        names.append(path.stem)
         if value is None or any(problem.rule == "schema" for problem in refused):
-            draft.broken.add("depths")
+            draft.broken.add(folder)
         else:
-            draft.depths[path.stem] = {"name": path.stem, **value}
+            held[path.stem] = {"name": path.stem, **value}
+    return held
 
 
 def _read_config(draft: Draft, overrides: Mapping[str, Any]) -> None:
@@ -132,7 +148,11 @@ def _read_config(draft: Draft, overrides: Mapping[str, Any]) -> None:
         draft.problems.append(unknown("key", COMMAND_LINE, key, key, KEYS))
     given = {key: item for key, item in given.items() if key in KEYS}
     if isinstance(value, dict):
-        draft.overrides = {key: item for key, item in given.items() if key not in value or value[key] != item}
+        # Beside a plan file, what is given stands against the plan file and not against config.yaml.
+        asked = questions.KEYS if given.get("plan", value.get("plan")) is not None else ()
+        draft.overrides = {
+            key: item for key, item in given.items() if key in asked or value.get(key, KEYS) != item
+        }
     merged = {**value, **given} if isinstance(value, dict) else value
     if not found or value is not None:
         for path, problem in check_schema(merged, "config", "config/config.yaml"):

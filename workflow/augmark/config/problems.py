@@ -34,6 +34,18 @@ RULES = {
     "outside-scenario": "A library offers only transforms of the scenario's set.",
     "offered-and-unsupported": "No transform is both offered and unsupported.",
     "chunked-nothing": "What runs in chunks of three channels is offered, and there are such chunks.",
+    "again-of-control": "What is measured again is a library.",
+    "unknown-fact": "What may differ between rows that are compared is a fact that rows have.",
+    "unknown-plan": "A plan file that is named is one of config/plans.",
+    "plan-name": "A plan file's name is an id: letters, digits and dashes.",
+    "plan-roles": "Every group has one baseline, and one group at least a candidate.",
+    "plan-condition": "A condition's id is no other condition's and no library's.",
+    "plan-alike": "No two conditions of a plan file are alike in everything.",
+    "plan-library": "A condition is of a library, no control, that has the scenario, mode and device.",
+    "plan-setting": "A condition sets what its mode has, and one axis at most that needs code of its own.",
+    "plan-variable": "A variable is one that policy.yaml allows: no secret, no search path, not ours.",
+    "plan-energy": "No plan file asks for energy: this version measures none.",
+    "plan-key": "A key that a plan file decides is not given on the command line beside it.",
     "missing-loader": "A scenario with DataLoader modes says its batch size and workers.",
     "wrong-channels": "A scenario has three channels for each of its views.",
     "sweep": "A sweep names modes and libraries that have its axis, and values that can be had.",
@@ -58,6 +70,8 @@ RULES = {
     "out-of-range": "Items, repeats, threads, workers and batch size are numbers that can be had.",
     "selects-nothing": "What is selected is not empty, and every name that is given selects something.",
     "no-effect": "A key that is given on the command line changes something.",
+    "claim": "A claim says what its kind needs, of two libraries that can be compared.",
+    "claim-of-nothing": "What a claim is about can be measured: by both libraries, there, on that machine.",
 }
 
 
