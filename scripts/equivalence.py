@@ -5,12 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from augmark.analysis.classes import frame_of_lines, render
-from augmark.analysis.equivalence import compare_scenario
-from augmark.analysis.equivalence_summary import render as render_summary
-from augmark.analysis.frame import write_text
-from augmark.analysis.sampled import archives
-from augmark.analysis.samples import read_scenario
+from augmark.analysis.same_work import write_equivalence
 from augmark.errors import AugmarkError
 from augmark.plan import Plan
 
@@ -23,12 +18,7 @@ def main() -> None:
     parser.add_argument("--summary", required=True, type=Path, help="the Markdown to write")
     args = parser.parse_args()
     content = json.loads(args.plan.read_text(encoding="utf-8"))
-    lines = []
-    for scenario, paths in archives(Plan(content, Path(content["config"]["output"]))).items():
-        lines += compare_scenario(content, scenario, read_scenario(paths))
-    frame = frame_of_lines(lines)
-    write_text(args.out, render(frame))
-    write_text(args.summary, render_summary(frame, content))
+    write_equivalence(Plan(content, args.plan.parent.parent), args.out, args.summary)
 
 
 if __name__ == "__main__":

@@ -5,24 +5,19 @@ import json
 import sys
 from pathlib import Path
 
-from augmark.analysis import bounds_figure, figures
+from augmark.analysis import figures
 from augmark.analysis.classes import read_classes
 from augmark.analysis.efficiency import timed_shares
 from augmark.analysis.frame import read_records
+from augmark.analysis.publish import FIGURES, draw_figure
 from augmark.analysis.tables import analyse
 from augmark.errors import AugmarkError
-
-KINDS = {
-    "throughput": figures.throughput,
-    "coverage": figures.coverage_grid,
-    "bounds": bounds_figure.draw,
-}
 
 
 def main() -> None:
     """Draw one figure in the formats that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=[*KINDS, "efficiency"])
+    parser.add_argument("kind", choices=[*FIGURES, "efficiency"])
     parser.add_argument("--plan", required=True, type=Path)
     parser.add_argument("--records", required=True, type=Path, help="records.parquet of one machine")
     parser.add_argument("--classes", type=Path, help="equivalence.csv (not for efficiency)")
@@ -38,7 +33,7 @@ def main() -> None:
     if args.kind == "efficiency":
         figures.efficiency(timed_shares(analysis.records.frame), analysis.plan, args.out)
     else:
-        KINDS[args.kind](analysis, args.table, args.out)
+        draw_figure(analysis, args.kind, args.table, args.out)
 
 
 if __name__ == "__main__":

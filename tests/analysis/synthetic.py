@@ -12,13 +12,48 @@ from augmark.analysis.classes import frame_of_lines
 from augmark.analysis.frame import Records, frame_of
 from augmark.analysis.gather import record_lines
 from augmark.cell import Cell, short_digest
-from augmark.record import ROW_FIELDS
+from augmark.plan import plan_digest
+from augmark.record import ROW_FIELDS, seal_of
 
 MACHINE = "local-3f9a"
 TABLE = "image-rgb-micro"
 SESSION = "20261130T100000Z-1"
-HOST = {"cpu_model": "Test CPU @ 2.00GHz", "cpus": 2}
-DATASET = {"name": "demo", "kind": "demo", "source": "demo", "digest": "d" * 64}
+HOST = {
+    "cpu_model": "Test CPU @ 2.00GHz",
+    "cpu_id": "TestMaker family 6 model 1 stepping 1",
+    "microcode": "0x1",
+    "simd": "avx2",
+    "cpu_flags": "0123456789",
+    "cpus": 2,
+    "topology": {"sockets": 1, "cores": 2, "threads_per_core": 1, "numa_nodes": 1},
+    "caches": {"l1d_bytes": 32768, "l2_bytes": 1048576},
+    "governor": "performance",
+    "frequency_driver": None,
+    "energy_preference": None,
+    "turbo": True,
+    "memory_bytes": 8 << 30,
+    "huge_pages": "madvise",
+    "cgroup": {"version": 2, "cpus": "none", "memory_bytes": "none", "cpuset_cpus": 2},
+    "architecture": "x86_64",
+    "system": "Linux",
+    "kernel": "6.1.0",
+    "libc": "glibc 2.36",
+    "virtual": False,
+    "hypervisor": None,
+    "hardware": None,
+    "gpus": None,
+    "gpu_driver": None,
+}
+DATASET = {
+    "name": "demo",
+    "kind": "demo",
+    "source": "demo",
+    "origin": "scikit-image",
+    "licence": "CC0-1.0",
+    "redistribute": True,
+    "digest": "d" * 64,
+}
+VARIABLES = {"MALLOC_TRIM_THRESHOLD_": "67108864", "OMP_NUM_THREADS": "1"}
 FORMS = {"kornia": ("float32 1CHW in [0, 1]", "float32")}
 TITLES = {"albumentationsx": "AlbumentationsX", "kornia": "Kornia", "pillow": "Pillow"}
 STATISTICS = {
@@ -26,8 +61,14 @@ STATISTICS = {
     "margin": 0.05,
     "unstable_cv": 0.10,
     "interval_from_repeats": 3,
+    "bca_from_repeats": 20,
     "p95_from_values": 20,
+    "false_discovery_rate": 0.05,
+    "drift_p": 0.01,
+    "control_rows": 8,
+    "floor_quantile": 0.95,
 }
+AGAIN = "control-aa"
 
 
 TIMING = {"values": 1, "threads": 1}
@@ -36,7 +77,7 @@ ORIGIN = {
     "digest": "ab" * 5,
     "started": "2026-11-01T10:00:00.000000+00:00",
     "host": HOST,
-    "environment": {"lock_digest": "lock000000", "python": "3.11.5"},
+    "environment": {"lock_digest": "lock000000", "python": "3.11.5", "variables": VARIABLES},
     "code": {"digest": "codecarry0", "git_commit": "c0ffee", "git_dirty": True},
     "load_before": [0.1, 0.2, 0.3],
 }
@@ -70,11 +111,15 @@ def make_plan(
     salt: str = "",
     scenario: str = "image-rgb",
     mode: str = "micro",
+    again: str | None = None,
 ) -> dict[str, Any]:
     """A plan of one table: library -> its rows (a name, or ``plan_row``). ``salt`` makes other digests.
 
-    The table is ``<scenario>-<mode>``.
+    The table is ``<scenario>-<mode>``. ``again`` is the library that ``control-aa`` is: with the records that
+    ``measured_again`` adds there is a noise floor, and so there are claims.
     """
+    if again is not None:
+        offers = {**offers, AGAIN: offers[again]}
     definitions: dict[str, Any] = {}
     cells = []
     for library, named in offers.items():
@@ -89,17 +134,26 @@ def make_plan(
             path = str(cell.record_path(digest))
             cells.append({**cell.as_dict(), "digest": digest, "path": path, "priority": 1})
     return {
-        "schema": "augmark/plan/2",
+        "schema": "augmark/plan/3",
+        "question": None,
+        "repeats": {"first": repeats, "schedule": [repeats], "fixed": True, "decided": []},
+        "config": {},
+        "overrides": {},
         "campaign": "demo",
         "depth": depth,
         "stamp": stamp,
         "machine": machine,
         "datasets": {"images": DATASET},
-        "policy": {"statistics": STATISTICS, "timed_share_target": 0.70},
+        "policy": {
+            "statistics": STATISTICS,
+            "timed_share_target": 0.70,
+            "comparison": {"may_differ": []},
+        },
         "libraries": {
             library: {
                 "title": TITLES.get(library, library),
                 "kind": "control" if library.startswith("control-") else "library",
+                **({"again": again} if library == AGAIN else {}),
             }
             for library in offers
         },
@@ -181,7 +235,9 @@ def make_record(
         if told is not None:
             rows.append(_record_row(planned, told, library, repeat, session))
     whole = {
-        "schema": "augmark/record/2",
+        "schema": "augmark/record/3",
+        "question": plan["question"],
+        "repeats": plan["repeats"],
         "cell": {name: cell[name] for name in ("machine", "scenario", "mode", "library", "device", "repeat")},
         "digest": cell["digest"],
         "depth": plan["depth"],
@@ -198,24 +254,68 @@ def make_record(
         "load_before": [0.1, 0.2, 0.3],
         "load_after": None,
         "threads": {"declared": 1, "read": {"torch": 1, "opencv": 1}},
-        "environment": {"lock_digest": "lock000000", "python": "3.11.7", "packages": {library: "1.2.3"}},
+        "environment": {
+            "lock_digest": "lock000000",
+            "python": "3.11.7",
+            "packages": {library: "1.2.3", "numpy": "2.4.6"},
+            "variables": VARIABLES,
+            "build": None,
+        },
         "dataset": {
-            "name": "demo",
-            "digest": DATASET["digest"],
+            **{fact: value for fact, value in DATASET.items() if fact != "source"},
             "manifest_digest": "m" * 64,
+            "common_items": 256,
             "items_digest": "items00000",
             "items": 32,
+            "bytes": 320000,
+            "widths": [500, 500, 500],
+            "heights": [375, 375, 375],
         },
         "host": HOST,
         "code": {"digest": "code000000", "git_commit": None, "git_dirty": None},
         "library_version": "1.2.3",
         "processes": [],
         "probe": "0123456789",
-        "plan": short_digest(plan),
+        "probe_seal": "0" * 64,
+        "plan": plan_digest(plan),
         "definition": definition,
         "rows": rows,
     }
-    return {**whole, **more}
+    return sealed({**whole, **more})
+
+
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with the seal of what it says now."""
+    return {**record, "seal": seal_of(record)}
+
+
+def measured_again(
+    plan: Mapping[str, Any], records: Iterable[Mapping[str, Any]], *, factor: float = 1.0
+) -> list[Mapping[str, Any]]:
+    """The records, and those of ``control-aa``: its library's, each number times ``factor``."""
+    records, stanza = list(records), plan["libraries"].get(AGAIN, {})
+    if not stanza.get("again"):
+        return records
+    planned = {tuple(key.split("/")[:2]): d for key, d in plan["definitions"].items() if f"/{AGAIN}/" in key}
+    found = []
+    for record in records:
+        cell = record["cell"]
+        if cell["library"] == stanza["again"]:
+            definition = planned[cell["scenario"], cell["mode"]]
+            digests = {(row["transform"], row["condition"]): row["digest"] for row in definition["rows"]}
+            rows = [
+                {
+                    **row,
+                    "digest": digests[row["transform"], row["condition"]],
+                    **({"values": [v * factor for v in row["values"]]} if row["values"] else {}),
+                }
+                for row in record["rows"]
+            ]
+            mine = {**cell, "library": AGAIN}
+            (its,) = (c for c in plan["cells"] if all(c[name] == mine[name] for name in mine))
+            same = {**record, "cell": mine, "digest": its["digest"], "definition": definition, "rows": rows}
+            found.append(sealed(same))
+    return records + found
 
 
 def make_records(plan: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> Records:
@@ -229,7 +329,7 @@ def make_records(plan: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) 
     return Records(
         frame=frame_of(lines),
         machine=plan["machine"],
-        plan_digest=short_digest(plan),
+        plan_digest=plan_digest(plan),
         cells=tuple(sorted(paths.values())),
         host=HOST,
     )

@@ -97,7 +97,7 @@ def test_another_dataset_than_the_plans_is_refused():
 def of_python(version, found=None):
     """A repeat of pillow by this Python; ``found``: another row than a measured one."""
     plan = make_plan({"pillow": ["Flip"]})
-    environment = {"lock_digest": "lock000000", "python": version, "packages": {}}
+    environment = {"lock_digest": "lock000000", "python": version, "packages": {}, "variables": {}}
     return lambda repeat: make_record(plan, "pillow", repeat, found or FLIP, environment=environment)
 
 

@@ -91,6 +91,25 @@ def test_stale_rows_are_counted_apart():
     assert "12 stale rows of earlier records, in no table: kornia 6, pillow 6" in render(coverage)
 
 
+def test_records_of_schema_2_are_stale_with_a_reason():
+    """They say nothing of variables, and little of host and data: they are told, and cover nothing."""
+    old, new = make_plan(OFFERS, repeats=2), make_plan(OFFERS, repeats=2, salt="new lock")
+    records = all_records(old)
+    for record in records:
+        record["schema"] = "augmark/record/2"
+        record["host"] = {"cpu_model": "Test CPU", "cpus": 2}
+        for name in ("seal", "question", "repeats"):
+            del record[name]
+        for name in ("variables", "build"):
+            del record["environment"][name]
+        for name in ("bytes", "widths", "heights", "licence", "redistribute", "common_items"):
+            del record["dataset"][name]
+    coverage = cover(new, records)
+    assert len(coverage.stale) == 12
+    assert coverage.stale["changed"].notna().all()
+    assert "12 stale rows of earlier records, in no table" in render(coverage)
+
+
 def test_a_row_that_will_be_carried_over_is_not_stale():
     """A transform is added: the cell has no record yet, but its old rows still match."""
     old = make_plan({"kornia": ["Flip"]}, repeats=1)
@@ -101,6 +120,70 @@ def test_a_row_that_will_be_carried_over_is_not_stale():
         "Flip": "no record; an earlier one has this row and it will be carried over",
         "Blur": "no record yet",
     }
+
+
+def of_lock(plan, lock):
+    """The plan with this lock behind every row, and the Python of the records."""
+    for definition in plan["definitions"].values():
+        definition.update(environment="kornia", adapter="kornia", lock_digest=lock)
+    return {**plan, "python": "cpython-3.11"}
+
+
+def test_what_changed_is_told_by_the_newest_stale_record():
+    """Two earlier records of a row, each of another lock: the reason is the change since the later one."""
+    plans = [of_lock(make_plan({"kornia": ["Flip"]}, repeats=1, salt=lock), lock) for lock in "abc"]
+    starts = ["2026-11-30T10:00:00.000000+00:00", "2026-11-29T10:00:00.000000+00:00"]
+    earlier = [
+        make_record(plan, "kornia", 0, BOTH, started=start)
+        for plan, start in zip(plans[:2], starts, strict=True)
+    ]
+    coverage = cover(plans[2], earlier)
+    assert coverage.stale["changed"].to_list() == ["lock of kornia a -> c", "lock of kornia b -> c"]
+    assert coverage.missing["changed"].to_list() == ["lock of kornia a -> c"]
+    assert render(coverage, grid=False).splitlines()[-4:] == [
+        "  1 rows, no record; an earlier one is stale; they will be measured again:",
+        "    lock of kornia a -> c",
+        "      image-rgb micro kornia cpu r0: Flip",
+        "2 stale rows of earlier records, in no table: kornia 2",
+    ]
+
+
+def test_a_digest_that_nothing_explains():
+    """Made of other parts, by an earlier version: that is said."""
+    old, new = (of_lock(make_plan(OFFERS, repeats=2, salt=salt), "a") for salt in ("", "otherwise"))
+    assert set(cover(new, all_records(old)).stale["changed"]) == {"made by another version of augmark"}
+
+
+def test_a_row_that_is_no_longer_run():
+    """It was measured and is excluded now: stale, with the reason, and nothing waits to be measured."""
+    old = make_plan({"kornia": ["Flip", "Blur"]}, repeats=1)
+    new = make_plan({"kornia": ["Flip", plan_row("Blur", "excluded", "crashes")]}, repeats=1)
+    coverage = cover(new, [make_record(old, "kornia", 0, BOTH)])
+    assert coverage.stale["changed"].to_list() == ["planned run -> excluded (crashes)"]
+    assert coverage.missing["no_record"].to_list() == [
+        "no record; an earlier one has this row and it will be carried over",
+        "no record yet; there is nothing to measure",
+    ]
+
+
+def test_a_row_that_is_not_asked_for_is_not_stale():
+    """One transform less: its rows are in no table, and nothing about them has changed."""
+    old = make_plan({"kornia": ["Flip", "Blur"]}, repeats=1)
+    coverage = cover(make_plan({"kornia": ["Flip"]}, repeats=1), [make_record(old, "kornia", 0, BOTH)])
+    assert coverage.stale.empty
+    assert coverage.unplanned["transform"].to_list() == ["Blur"]
+    assert "1 rows that are not planned now of earlier records, in no table: kornia 1" in render(coverage)
+
+
+def test_a_row_without_a_number_is_not_carried_over():
+    """It failed in the earlier record: with the cell's next record it gets another chance."""
+    old = make_plan({"kornia": ["Flip"]}, repeats=1)
+    new = make_plan({"kornia": ["Flip", "Blur"]}, repeats=1)
+    coverage = cover(new, [make_record(old, "kornia", 0, {"Flip": unmeasured("failed", "raised")})])
+    assert coverage.missing["no_record"].to_list() == [
+        "no record; an earlier one has this row without a number and it is tried again",
+        "no record yet",
+    ]
 
 
 def test_two_records_of_one_row_are_refused():

@@ -11,8 +11,8 @@ from augmark import record as written
 from augmark.analysis.frame import COLUMNS, read_records
 from augmark.analysis.gather import check_record, collect
 from augmark.analysis.pyperf_export import suite_of
-from augmark.cell import short_digest
 from augmark.errors import AugmarkError
+from augmark.plan import plan_digest
 from tests.analysis.synthetic import (
     HOST,
     MACHINE,
@@ -22,6 +22,7 @@ from tests.analysis.synthetic import (
     make_record,
     measured,
     plan_row,
+    sealed,
     unmeasured,
 )
 
@@ -55,7 +56,7 @@ def test_columns_and_figures(tmp_path):
     assert list(records.frame.columns) == COLUMNS
     assert records.machine == MACHINE
     assert records.host == HOST
-    assert records.plan_digest == short_digest(PLAN)
+    assert records.plan_digest == plan_digest(PLAN)
     assert records.cells == tuple(sorted(cell["path"] for cell in PLAN["cells"]))
     lines = records.frame.set_index(["library", "repeat", "transform"])
     flip = lines.loc[("kornia", 0, "Flip")]
@@ -85,16 +86,17 @@ def test_host_facts_that_differ_are_left_out(tmp_path):
     """Two hosts of one kind: what they share is the machine's."""
     paths = write_all(tmp_path)
     one = json.loads(paths[0].read_text())
-    paths[0].write_text(json.dumps({**one, "host": {**HOST, "kernel": "6.1"}}))
+    paths[0].write_text(json.dumps(sealed({**one, "host": {**HOST, "kernel": "6.2"}})))
     collect(paths, PLAN, tmp_path / "records.parquet")
-    assert read_records(tmp_path / "records.parquet").host == HOST
+    found = read_records(tmp_path / "records.parquet").host
+    assert found == {name: fact for name, fact in HOST.items() if name != "kernel"}
 
 
 def test_two_processors_under_one_machine_are_refused(tmp_path):
     """Another CPU model is another machine."""
     paths = write_all(tmp_path)
     one = json.loads(paths[0].read_text())
-    paths[0].write_text(json.dumps({**one, "host": {**HOST, "cpu_model": "Other CPU"}}))
+    paths[0].write_text(json.dumps(sealed({**one, "host": {**HOST, "cpu_model": "Other CPU"}})))
     with pytest.raises(AugmarkError, match="Other CPU and Test CPU"):
         collect(paths, PLAN, tmp_path / "records.parquet")
     assert not (tmp_path / "records.parquet").exists()
@@ -108,7 +110,7 @@ def carried_from(**changed):
 def test_a_carried_row_tells_what_measured_it(tmp_path):
     """Python, lock, commit and code are those of its own record; the row beside it has this record's."""
     paths = write_all(tmp_path)
-    lock = {"lock_digest": "lockcarry0", "python": "3.10.2"}
+    lock = {"lock_digest": "lockcarry0", "python": "3.10.2", "variables": {}}
     record = make_record(PLAN, "kornia", 0, carried_from(environment=lock))
     paths[0].write_text(json.dumps(record))
     collect(paths, PLAN, tmp_path / "records.parquet")

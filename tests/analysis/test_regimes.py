@@ -224,7 +224,7 @@ def test_files(tmp_path):
         regimes_figure.draw(analysis, [tmp_path / folder / f"regimes.{kind}" for kind in ("pdf", "png")])
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
-    assert "| Kornia: Flip | 125 | 250" in (tmp_path / "a" / "regimes.md").read_text()
+    assert "| Kornia: Flip | 3 | 125 | 250" in (tmp_path / "a" / "regimes.md").read_text()
     with pytest.raises(AugmarkError, match="a table is"):
         write_regimes(analysis, [tmp_path / "regimes.txt"])
 

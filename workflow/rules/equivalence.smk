@@ -10,8 +10,8 @@ rule equivalence:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        csv=f"{PLAN.output}/tables/equivalence.csv",
-        md=f"{PLAN.output}/tables/equivalence.md",
+        csv=f"{PLAN.products}/tables/equivalence.csv",
+        md=f"{PLAN.products}/tables/equivalence.md",
     log:
         f"{PLAN.output}/logs/equivalence.log",
     params:
@@ -25,7 +25,7 @@ rule equivalence:
 rule contact_sheets:
     input:
         samples=sampled.archive_paths(PLAN),
-        classes=f"{PLAN.output}/tables/equivalence.csv",
+        classes=f"{PLAN.products}/tables/equivalence.csv",
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:

@@ -9,7 +9,7 @@ rule regimes:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        expand(f"{PLAN.output}/tables/regimes.{{ending}}", ending=["md", "csv", "tex"]),
+        expand(f"{PLAN.products}/tables/regimes.{{ending}}", ending=["md", "csv", "tex"]),
     log:
         f"{PLAN.output}/logs/regimes.log",
     params:
@@ -26,7 +26,7 @@ rule regimes_figure:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        expand(f"{PLAN.output}/figures/regimes.{{ending}}", ending=["pdf", "png"]),
+        expand(f"{PLAN.products}/figures/regimes.{{ending}}", ending=["pdf", "png"]),
     log:
         f"{PLAN.output}/logs/figures/regimes.log",
     params:

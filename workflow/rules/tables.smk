@@ -6,7 +6,7 @@
 #         <output>/figures/{<table>, <table>.coverage, <table>.bounds, efficiency}.{pdf, png}
 
 # What is the same work (rule equivalence): only such rows are compared.
-CLASSES = f"{PLAN.output}/tables/equivalence.csv"
+CLASSES = f"{PLAN.products}/tables/equivalence.csv"
 
 
 rule check_coverage:
@@ -15,7 +15,7 @@ rule check_coverage:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        f"{PLAN.output}/tables/coverage.txt",
+        f"{PLAN.products}/tables/coverage.txt",
     log:
         f"{PLAN.output}/logs/check_coverage.log",
     params:
@@ -33,7 +33,7 @@ rule summarize:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        f"{PLAN.output}/tables/summary.csv",
+        f"{PLAN.products}/tables/summary.csv",
     log:
         f"{PLAN.output}/logs/summarize.log",
     params:
@@ -51,7 +51,7 @@ rule tables:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        expand(f"{PLAN.output}/tables/{{{{table}}}}.{{ending}}", ending=["md", "csv", "tex"]),
+        expand(f"{PLAN.products}/tables/{{{{table}}}}.{{ending}}", ending=["md", "csv", "tex"]),
     log:
         f"{PLAN.output}/logs/tables/{{table}}.log",
     params:
@@ -68,7 +68,7 @@ rule efficiency:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        f"{PLAN.output}/tables/efficiency.csv",
+        f"{PLAN.products}/tables/efficiency.csv",
     log:
         f"{PLAN.output}/logs/efficiency.log",
     params:
@@ -85,7 +85,7 @@ rule bounds:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        f"{PLAN.output}/tables/bounds.csv",
+        f"{PLAN.products}/tables/bounds.csv",
     log:
         f"{PLAN.output}/logs/bounds.log",
     params:
@@ -103,7 +103,7 @@ rule figures:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        expand(f"{PLAN.output}/figures/{{{{table}}}}.{{{{kind}}}}.{{ending}}", ending=["pdf", "png"]),
+        expand(f"{PLAN.products}/figures/{{{{table}}}}.{{{{kind}}}}.{{ending}}", ending=["pdf", "png"]),
     log:
         f"{PLAN.output}/logs/figures/{{table}}.{{kind}}.log",
     params:
@@ -121,7 +121,7 @@ rule efficiency_figure:
         plan=planning.current_file(PLAN),
         again=planning.again_file(PLAN),
     output:
-        expand(f"{PLAN.output}/figures/efficiency.{{ending}}", ending=["pdf", "png"]),
+        expand(f"{PLAN.products}/figures/efficiency.{{ending}}", ending=["pdf", "png"]),
     log:
         f"{PLAN.output}/logs/figures/efficiency.log",
     params:

@@ -8,16 +8,19 @@ from typing import Any
 
 import pandas as pd
 
-from augmark.analysis.frame import CELL, COLUMNS, NAME, frame_of
+from augmark.analysis.frame import CELL, COLUMNS, NAME, PLACE, frame_of
 from augmark.analysis.gather import record_lines
 from augmark.analysis.marks import SHOWN, symbols
 from augmark.analysis.planned import PlanContent, planned_rows
+from augmark.analysis.stale import Reasons
 from augmark.cell import Cell
 from augmark.errors import AugmarkError
 from augmark.record import MEASURED, row_id
 
 _KEY = [*CELL, *NAME, "row_digest", "cell_digest"]
 _SAME_ROW = [*CELL, *NAME, "row_digest"]
+_SAME_PLACE = [*CELL, *NAME]
+STALE = "no record; an earlier one is stale"
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,15 @@ class Coverage:
 
     Attributes:
         rows: One line per planned row: the plan's columns, ``recorded`` (bool), ``status``, ``reason``,
-            ``no_record`` (why there is none) and, where recorded, every column of the records.
-        stale: Recorded rows in a planned cell's place whose row digest is not the planned one (any more).
+            ``no_record`` (why there is none), ``changed`` (what makes its earlier record stale, None without
+            one) and, where recorded, every column of the records.
+        stale: Recorded rows of which another is planned now, by the digest; ``changed`` says what changed.
+        unplanned: Recorded rows in a planned cell's place of which none is planned now.
     """
 
     rows: pd.DataFrame
     stale: pd.DataFrame
+    unplanned: pd.DataFrame
 
     @property
     def missing(self) -> pd.DataFrame:
@@ -67,7 +73,8 @@ def cover(
     Raises:
         AugmarkError: One planned row has two records, or there is nothing planned.
     """
-    frame = records if isinstance(records, pd.DataFrame) else records_frame(records)
+    on_disk = [] if isinstance(records, pd.DataFrame) else list(records)
+    frame = records if isinstance(records, pd.DataFrame) else records_frame(on_disk)
     planned = planned_rows(plan, machine)
     known = frame[[name for name in COLUMNS if name != "record_path"]]
     if known.duplicated(_KEY).any():
@@ -80,10 +87,12 @@ def cover(
     rows = typed.merge(known, how="left", on=_KEY, indicator="_found", validate="one_to_one")
     rows["recorded"] = (rows.pop("_found") == "both").to_numpy(dtype=bool)
     rows["status"] = rows["status"].where(rows["recorded"], _status_without_record(rows)).astype(object)
+    stale, unplanned = _outdated(typed, known, Reasons(plan, on_disk))
+    rows["changed"] = pd.Series(_newest_change(rows, stale), index=rows.index, dtype=object)
     rows["no_record"] = _why_no_record(rows, known)
     given = rows["reason"].where(rows["reason"].notna(), rows["planned_reason"])
     rows["reason"] = given.where(rows["status"] != "not-run", rows["no_record"]).astype(object)
-    return Coverage(rows=rows, stale=_stale(typed, known))
+    return Coverage(rows=rows, stale=stale, unplanned=unplanned)
 
 
 def _status_without_record(rows: pd.DataFrame) -> pd.Series:
@@ -91,11 +100,31 @@ def _status_without_record(rows: pd.DataFrame) -> pd.Series:
     return rows["planned"].where(rows["planned"].isin(["unsupported", "excluded"]), "not-run")
 
 
-def _stale(planned: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+def _outdated(
+    planned: pd.DataFrame, known: pd.DataFrame, reasons: Reasons
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Recorded rows that are not the planned ones: stale where another is planned in their place, or not."""
     here = known.merge(planned[CELL].drop_duplicates(), on=CELL)
     with_plan = here.merge(planned[_SAME_ROW], how="left", on=_SAME_ROW, indicator="_found")
-    stale = with_plan[with_plan["_found"] == "left_only"].drop(columns="_found")
-    return stale.reset_index(drop=True)
+    other = with_plan[with_plan["_found"] == "left_only"].drop(columns="_found").reset_index(drop=True)
+    places = _keys(planned, _SAME_PLACE)
+    named = [place in places for place in other[_SAME_PLACE].itertuples(index=False, name=None)]
+    stale = other[pd.Series(named, dtype=bool)].reset_index(drop=True)
+    told = [reasons.why(line) for line in stale[[*_KEY]].to_dict("records")]
+    unplanned = other[~pd.Series(named, dtype=bool)].reset_index(drop=True)
+    return stale.assign(changed=pd.Series(told, dtype=object)), unplanned
+
+
+def _newest_change(rows: pd.DataFrame, stale: pd.DataFrame) -> list[str | None]:
+    """What has changed since the newest of a row's stale records; None for rows that have a record."""
+    newest = stale.sort_values("cell_started", kind="stable").drop_duplicates(_SAME_PLACE, keep="last")
+    columns = newest[[*_SAME_PLACE, "changed"]].itertuples(index=False, name=None)
+    changes = {tuple(place): changed for *place, changed in columns}
+    places = rows[_SAME_PLACE].itertuples(index=False, name=None)
+    return [
+        None if recorded else changes.get(place)
+        for place, recorded in zip(places, rows["recorded"], strict=True)
+    ]
 
 
 def _keys(frame: pd.DataFrame, columns: list[str]) -> set[tuple[Any, ...]]:
@@ -105,7 +134,8 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> set[tuple[Any, ...]]:
 def _why_no_record(rows: pd.DataFrame, known: pd.DataFrame) -> list[str | None]:
     whole = _keys(known, [*CELL, "cell_digest"])
     same_row = _keys(known, _SAME_ROW)
-    same_place = _keys(known, [*CELL, *NAME])
+    with_number = _keys(known[known["status"].isin(MEASURED)], _SAME_ROW)
+    same_place = _keys(known, _SAME_PLACE)
     reasons: list[str | None] = []
     for row in rows.to_dict("records"):
         place, name = tuple(row[part] for part in CELL), tuple(row[part] for part in NAME)
@@ -113,10 +143,14 @@ def _why_no_record(rows: pd.DataFrame, known: pd.DataFrame) -> list[str | None]:
             reasons.append(None)
         elif (*place, row["cell_digest"]) in whole:
             reasons.append("the cell's record has no such row")
-        elif (*place, *name, row["row_digest"]) in same_row:
+        elif (*place, *name, row["row_digest"]) in with_number:
             reasons.append("no record; an earlier one has this row and it will be carried over")
+        elif row["planned"] != "run":
+            reasons.append("no record yet; there is nothing to measure")
+        elif (*place, *name, row["row_digest"]) in same_row:
+            reasons.append("no record; an earlier one has this row without a number and it is tried again")
         elif (*place, *name) in same_place:
-            reasons.append("no record; an earlier one is stale")
+            reasons.append(STALE)
         else:
             reasons.append("no record yet")
     return reasons
@@ -167,7 +201,8 @@ def _lines(frame: pd.DataFrame, corner: str) -> list[str]:
 def render(coverage: Coverage, *, grid: bool = True) -> str:
     """What `augmark coverage` prints: counts and a grid per machine, scenario, mode and device.
 
-    Ends with the reasons of the rows that have no record, and the number of stale rows.
+    Ends with the reasons of the rows that have no record (of stale ones: which, and what changed), and the
+    numbers of rows in earlier records.
     """
     text: list[str] = []
     keys = ["machine", "scenario", "mode", "device"]
@@ -178,10 +213,29 @@ def render(coverage: Coverage, *, grid: bool = True) -> str:
     missing = coverage.missing
     text.append(f"{len(coverage.rows) - len(missing)} of {len(coverage.rows)} planned rows have a record")
     for reason, rows in missing.groupby("no_record", sort=True):
+        if reason == STALE:
+            text += [f"  {len(rows)} rows, {reason}; they will be measured again:", *_stale_rows(rows)]
+            continue
         cells = sorted(rows["record_path"].unique())
         more = f" and {len(cells) - 3} more" if len(cells) > 3 else ""
         text.append(f"  {len(rows)} rows, {reason}: {', '.join(cells[:3])}{more}")
-    if len(coverage.stale):
-        libraries = ", ".join(f"{name} {n}" for name, n in coverage.stale["library"].value_counts().items())
-        text.append(f"{len(coverage.stale)} stale rows of earlier records, in no table: {libraries}")
+    for what, rows in (("stale rows", coverage.stale), ("rows that are not planned now", coverage.unplanned)):
+        if len(rows):
+            counts = rows["library"].value_counts().reindex(coverage.rows["library"].unique()).dropna()
+            libraries = ", ".join(f"{name} {int(count)}" for name, count in counts.items())
+            text.append(f"{len(rows)} {what} of earlier records, in no table: {libraries}")
     return "\n".join(text)
+
+
+def _stale_rows(rows: pd.DataFrame) -> list[str]:
+    """What changed, and below it the rows that it concerns: by library, with their repeats."""
+    text: list[str] = []
+    for changed, lines in rows.fillna({"changed": "what changed is not known"}).groupby(
+        "changed", sort=False
+    ):
+        text.append(f"    {changed}")
+        for place, its in lines.groupby([*PLACE[1:]], sort=False):
+            names = dict.fromkeys(row_id(*name) for name in its[NAME].itertuples(index=False, name=None))
+            repeats = " ".join(f"r{repeat}" for repeat in sorted(its["repeat"].unique()))
+            text.append(f"      {' '.join(map(str, place))} {repeats}: {', '.join(names)}")
+    return text

@@ -36,7 +36,7 @@ import numpy as np
 
 from augmark.analysis import draws, reference
 from augmark.analysis.classes import COLUMNS, REFERENCE
-from augmark.analysis.planned import PlanContent
+from augmark.analysis.planned import PlanContent, library_facts
 from augmark.analysis.sampled import rows_of
 from augmark.analysis.samples import Sample
 
@@ -48,6 +48,7 @@ CLOSE_PSNR_DB = 30.0
 CLOSE_SHARE = 0.10  # of the effect
 TELLING_EFFECT = IDENTICAL_LEVELS / CLOSE_SHARE  # levels
 ORDER = ("different", "unpinnable", "close", "identical")  # from what says most against a pair
+OF_ONE_LIBRARY = "the library itself does something else under the two conditions"
 NO_WORDS = "no reason is written down yet in transforms.yaml"
 
 
@@ -164,6 +165,48 @@ def _figure_words(figures: Figures) -> str:
     )
 
 
+def judge_conditions(first: Sample, second: Sample) -> Verdict | None:
+    """Class of two conditions of one library, which draw alike: more can be held against one another.
+
+    Where nothing can be pinned, seeded draws are compared as outputs are. Where the two were given items in
+    another grouping (batches), those items count that both were given.
+    """
+    if first.inputs_digest != second.inputs_digest:
+        aligned = _aligned(first, second)
+        return judge(first, aligned) if aligned is not None else None
+    found = judge(first, second)
+    shared = [name for name in first.drawn if name in second.drawn and name in first.inputs]
+    if found is None or found.name != "unpinnable" or not shared or not _same_draws(first, second):
+        return found
+    outputs = [(first.inputs[name], first.drawn[name], second.drawn[name]) for name in shared]
+    if any(one.shape != other.shape for _, one, other in outputs):
+        return found
+    figures = _worst([compare_outputs(*each) for each in outputs])
+    return found if figures.name == "different" else Verdict(figures.name, figures, "", figures.effect)
+
+
+def _same_draws(first: Sample, second: Sample) -> bool:
+    """Whether every seed gives the two the same figures, within rounding; a slower one has fewer seeds."""
+    if first.draws is None or second.draws is None:
+        return first.draws is second.draws
+    seeds = min(len(first.draws), len(second.draws))
+    return float(np.abs(first.draws[:seeds] - second.draws[:seeds]).max()) <= IDENTICAL_LEVELS
+
+
+def _aligned(first: Sample, second: Sample) -> Sample | None:
+    """``second`` with the names and inputs of ``first``, of the items that both have; None where none is."""
+    names = {
+        name: other
+        for name, item in first.inputs.items()
+        for other, its in second.inputs.items()
+        if item.shape == its.shape and np.array_equal(item, its)
+    }
+    outputs = {name: second.outputs[other] for name, other in names.items() if other in second.outputs}
+    if not outputs:
+        return None
+    return replace(second, outputs=outputs, draws=None, inputs_digest=first.inputs_digest)
+
+
 def words_of(differences: Mapping[str, str], first: str, second: str) -> str:
     """What transforms.yaml says of a pair: its own words, else those of each library that has some."""
     for key in (f"{first}/{second}", f"{second}/{first}"):
@@ -173,17 +216,27 @@ def words_of(differences: Mapping[str, str], first: str, second: str) -> str:
 
 
 def line_of(
-    row: Mapping[str, Any], scenario: str, first: str, second: str, verdict: Verdict
+    row: Mapping[str, Any],
+    scenario: str,
+    first: str,
+    second: str,
+    verdict: Verdict,
+    of: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """One line of equivalence.csv."""
+    """One line of equivalence.csv.
+
+    Args:
+        of: Condition of a plan file -> its library, by whose name transforms.yaml knows it.
+    """
     figures = verdict.figures
+    names = [(of or {}).get(name, name) for name in (first, second)]
+    known = OF_ONE_LIBRARY if names[0] == names[1] else words_of(row.get("differences") or {}, *names)
     parts: list[str] = []
     if verdict.name == "unpinnable":
         parts = [row.get("unpinnable") or "its randomness cannot be pinned", verdict.measured]
-        parts.append(words_of(row.get("differences") or {}, first, second))
+        parts.append("" if names[0] == names[1] else known)
     elif verdict.name == "different":
-        words = words_of(row.get("differences") or {}, first, second)
-        parts = [words or ("" if second == REFERENCE else NO_WORDS), verdict.measured]
+        parts = [known or ("" if second == REFERENCE else NO_WORDS), verdict.measured]
     return {
         "transform": row["transform"],
         "scenario": scenario,
@@ -207,18 +260,20 @@ def compare_scenario(
         samples: Library -> transform -> sample, libraries in the plan's order.
     """
     lines = []
+    of = {name: library_facts(plan, name).get("of") or name for name in samples}
     for row in rows_of(plan, scenario):
         have = {name: kept[row["transform"]] for name, kept in samples.items() if row["transform"] in kept}
         for first, second in combinations(have, 2):
-            verdict = judge(have[first], have[second])
+            compare = judge_conditions if of[first] == of[second] else judge
+            verdict = compare(have[first], have[second])
             if verdict is not None:
-                lines.append(line_of(row, scenario, first, second, verdict))
-        lines += _against_reference(row, scenario, have)
+                lines.append(line_of(row, scenario, first, second, verdict, of))
+        lines += _against_reference(row, scenario, have, of)
     return [{name: line[name] for name in COLUMNS} for line in lines]
 
 
 def _against_reference(
-    row: Mapping[str, Any], scenario: str, samples: Mapping[str, Sample]
+    row: Mapping[str, Any], scenario: str, samples: Mapping[str, Sample], of: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     if row["pinned"] is None or row["transform"] not in reference.REFERENCES:
         return []
@@ -232,5 +287,5 @@ def _against_reference(
             }
         verdict = judge(sample, replace(sample, outputs=made[sample.inputs_digest], draws=None))
         if verdict is not None:
-            lines.append(line_of(row, scenario, library, REFERENCE, verdict))
+            lines.append(line_of(row, scenario, library, REFERENCE, verdict, of))
     return lines

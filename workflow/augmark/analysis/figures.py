@@ -17,10 +17,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from augmark.analysis.drawing import BAND, GRID, MUTED, headline, save, series, style
 from augmark.analysis.efficiency import WITH_TARGET
-from augmark.analysis.marks import SHOWN, mark_letter, order_marks, symbols, worst
+from augmark.analysis.marks import INTERVALS, SHOWN, mark_letter, order_marks, symbols, worst
 from augmark.analysis.numbers import joined
 from augmark.analysis.planned import PlanContent, is_control, library_title, table_rows
-from augmark.analysis.statistics import Rules
+from augmark.analysis.rules import Rules
 from augmark.analysis.tables import Analysis
 from augmark.record import MEASURED
 
@@ -38,6 +38,8 @@ SHORT_MARKS = {
     "unpinned": "same work not shown",
     "unsampled": "work not compared",
     "items": "other items",
+    "blocked": "other conditions",
+    "mixed": "repeats of other conditions left out",
     "dtype": "other dtype",
     "reduced-items": "reduced items",
     "sessions": "other session",
@@ -69,8 +71,7 @@ def subtitle(analysis: Analysis) -> str:
 
 def _bars_note(summary: pd.DataFrame, rules: Rules) -> str:
     kinds = set(summary.loc[summary["repeats"] > 1, "interval"].dropna())
-    words = [f"{rules.confidence:.0%} Student interval"] if "student" in kinds else []
-    words += ["range"] if "range" in kinds else []
+    words = [INTERVALS[kind].format(rules.confidence) for kind in INTERVALS if kind in kinds]
     bars = f"bars: {joined(words)} over repeats; " if words else ""
     return f"Median over repeats; {bars}hollow: slow. Right margin: status of rows without a number."
 

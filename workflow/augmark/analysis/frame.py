@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from augmark.errors import AugmarkError
 from augmark.files import whole_file
 
-FORMAT = "augmark/records/2"
+FORMAT = "augmark/records/3"
 META_KEY = b"augmark"
 
 # Where a row stands: a place is a cell without its repeat.
@@ -82,9 +82,12 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("git_commit", _TEXT),
     ("git_dirty", _FLAG),
     ("python_version", _TEXT),
+    ("question_digest", _TEXT),  # of the plan file that the record was measured under
+    ("contract", _TEXT),  # see augmark.analysis.alike
     ("cell_digest", _TEXT),
     ("row_digest", _TEXT),
     ("record_path", _TEXT),
+    ("seal", _TEXT),  # of the record: whatever is changed in it shows here
 ]
 SCHEMA = pa.schema(_COLUMNS)
 COLUMNS = list(SCHEMA.names)

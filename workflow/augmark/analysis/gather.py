@@ -12,19 +12,22 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
+from augmark.analysis.alike import contract
 from augmark.analysis.frame import NAME, PARTS, write_records
 from augmark.analysis.planned import PlanContent, planned_cells, record_key
-from augmark.cell import Cell, parse_record_path, short_digest
+from augmark.cell import Cell, parse_record_path
 from augmark.errors import AugmarkError
+from augmark.modes import mode_facts
+from augmark.plan import plan_digest
 from augmark.progress import progress
-from augmark.record import MEASURED, read_record, row_name
+from augmark.record import MEASURED, SCHEMA, SCHEMA_FILES, read_record, row_name
 
-SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "record.schema.json"
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 
 
 @cache
-def _validator() -> Draft202012Validator:
-    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+def _validator(name: str) -> Draft202012Validator:
+    schema = json.loads((SCHEMAS / SCHEMA_FILES[name]).read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
@@ -32,6 +35,20 @@ def _validator() -> Draft202012Validator:
 def _field(error: ValidationError) -> str:
     """The field that an error is about, e.g. ``rows/3/values/0``."""
     return "/".join(str(part) for part in error.absolute_path) or "top level"
+
+
+def schema_problem(record: Any) -> str | None:
+    """What of a record is not as the JSON Schema of its version says, the field named; None where all is."""
+    named = record.get("schema") if isinstance(record, dict) else None
+    # A record is held against the schema that it names; one that names none, or another's, against today's.
+    error = best_match(_validator(named if named in SCHEMA_FILES else SCHEMA).iter_errors(record))
+    if error is None:
+        return None
+    row = ""
+    path = list(error.absolute_path)
+    if path[:1] == ["rows"] and len(path) > 1 and isinstance(record["rows"][path[1]], dict):
+        row = f" (row {row_name(record['rows'][path[1]])})"
+    return f"{_field(error)}{row}: {error.message}"
 
 
 def check_record(record: Any, where: str) -> None:
@@ -45,13 +62,8 @@ def check_record(record: Any, where: str) -> None:
         AugmarkError: Names the file, the field and what is wrong with it.
     """
     remedy = "delete the file and run `snakemake paper_tables`: it is measured again"
-    error = best_match(_validator().iter_errors(record))
-    if error is not None:
-        row = ""
-        path = list(error.absolute_path)
-        if path[:1] == ["rows"] and len(path) > 1 and isinstance(record["rows"][path[1]], dict):
-            row = f" (row {row_name(record['rows'][path[1]])})"
-        raise AugmarkError(f"{_field(error)}{row}: {error.message}", where=where, remedy=remedy)
+    if problem := schema_problem(record):
+        raise AugmarkError(problem, where=where, remedy=remedy)
     cell, digest = parse_record_path(where)
     if Cell(**record["cell"]) != cell or record["digest"] != digest:
         raise AugmarkError("cell: is not the cell that the path names", where=where, remedy=remedy)
@@ -76,6 +88,7 @@ def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
         "threads_read": max(record["threads"]["read"].values(), default=None),
         "depth": record["depth"],
         "campaign": record["campaign"],
+        "question_digest": (record.get("question") or {}).get("digest"),
         "library_version": record["library_version"],
         "dataset_name": record["dataset"]["name"],
         "dataset_digest": record["dataset"]["digest"],
@@ -83,8 +96,54 @@ def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
         "items_digest": record["dataset"]["items_digest"],
         "cell_digest": record["digest"],
         "record_path": record_key(path),
+        "seal": record.get("seal"),  # none before record/3
     }
-    return [{**whole, **_measured_by(origin(row, record)), **_row_fields(row)} for row in record["rows"]]
+    planned = {(row["transform"], row["condition"]): row for row in record["definition"]["rows"]}
+    lines = []
+    for row in record["rows"]:
+        source = origin(row, record)
+        alike = contract(
+            _contract_facts(record, source, planned.get((row["transform"], row["condition"]), {}))
+        )
+        lines.append({**whole, **_measured_by(source), "contract": alike, **_row_fields(row)})
+    return lines
+
+
+def _contract_facts(
+    record: Mapping[str, Any], source: Mapping[str, Any], planned: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What has to be alike for a row to be compared with others; see ``augmark.analysis.alike``.
+
+    A row that was carried has the digest that is planned now, and so the same data, timing rules, setting and
+    lock: those may be had from the record that holds it, its host and variables only from the one it is of.
+    """
+    dataset, loader, cell = record["dataset"], planned.get("loader") or {}, record["cell"]
+    host = dict(source["host"])
+    if cell["device"] == "cpu" and not mode_facts(cell["mode"]).copies:
+        # What is never used cannot change a figure; and nvidia-smi may time out and leave it unknown.
+        for name in ("gpus", "gpu_driver"):
+            host.pop(name, None)
+    return {
+        "host": host,
+        # Records of schema 2 do not say.
+        "variables": source["environment"].get("variables"),
+        "python": source["environment"]["python"],
+        "numpy": record["environment"]["packages"].get("numpy"),
+        "depth": record["depth"],
+        "dataset": {name: dataset[name] for name in ("digest", "manifest_digest", "items_digest")},
+        # Its depth stands above, and threads are the setting's.
+        "timing": {
+            name: rule
+            for name, rule in record["definition"]["timing"].items()
+            if name not in ("depth", "threads")
+        },
+        # By the names of the axes that conditions are told by.
+        "setting": {
+            "threads": planned.get("threads"),
+            **{name: value for name, value in loader.items() if name != "timeout_seconds"},
+            **planned.get("setting", {}),
+        },
+    }
 
 
 def origin(row: Mapping[str, Any], record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -200,6 +259,6 @@ def collect(
     _check_processors(hosts, machine)
     rows.sort(key=lambda line: (line["record_path"], *(line[name] for name in NAME)))
     write_records(
-        out_parquet, rows, machine=machine, plan_digest=short_digest(plan), cells=cells, host=_common(hosts)
+        out_parquet, rows, machine=machine, plan_digest=plan_digest(plan), cells=cells, host=_common(hosts)
     )
     return len(rows)

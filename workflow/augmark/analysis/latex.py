@@ -95,22 +95,22 @@ def _line(fields: list[str]) -> str:
 
 def render(table: Table) -> str:
     """The whole file: a longtable (58 rows may break over pages) and its notes."""
-    heads = _line([r"Transform", *(escape(column) for column in table.columns)])
+    heads = _line([escape(head) for head in table.heads])
     stamp = f" {escape(table.stamp[:1].upper() + table.stamp[1:])}." if table.stamp else ""
-    count = len(table.columns) + 1
+    count = len(table.heads)
     top = [
         r"% Needs \usepackage{booktabs,longtable}. Made by augmark from records; do not edit.",
         r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}",
         # Wider than the text in narrow classes: then it stands out on both sides alike.
         r"\setlength{\LTleft}{0pt plus 1fill minus 1fill}\setlength{\LTright}{0pt plus 1fill minus 1fill}",
-        rf"\begin{{longtable}}{{l{'r' * len(table.columns)}}}",
+        rf"\begin{{longtable}}{{l{'r' * (count - 1)}}}",
         rf"\caption{{{escape(table.title)}.{stamp} Items per second.}}\label{{tab:{table.name}}}\\",
         rf"\toprule{chr(10)}{heads}{chr(10)}\midrule{chr(10)}\endfirsthead",
         rf"\toprule{chr(10)}{heads}{chr(10)}\midrule{chr(10)}\endhead",
         rf"\midrule\multicolumn{{{count}}}{{r}}{{continued}}\\{chr(10)}\endfoot",
         r"\bottomrule" + "\n" + r"\endlastfoot",
     ]
-    body = [_line([escape(transform), *map(entry_text, entries)]) for transform, entries in table.rows]
+    body = [_line([*map(escape, texts), *map(entry_text, entries)]) for texts, entries in table.lines()]
     return "\n".join([*top, *body, r"\end{longtable}", *_below(table), r"\endgroup"]) + "\n"
 
 

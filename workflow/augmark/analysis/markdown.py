@@ -35,11 +35,11 @@ def render(table: Table) -> str:
     if table.stamp:
         head += [f"**{escape(table.stamp[:1].upper() + table.stamp[1:])}.**", ""]
     lines = [
-        "| " + " | ".join(["Transform", *map(escape, table.columns)]) + " |",
-        "| " + " | ".join(["---", *("---:" for _ in table.columns)]) + " |",
+        "| " + " | ".join(map(escape, table.heads)) + " |",
+        "| " + " | ".join(["---", *("---:" for _ in table.heads[1:])]) + " |",
     ]
-    for transform, entries in table.rows:
-        lines.append("| " + " | ".join([escape(transform), *map(entry_text, entries)]) + " |")
+    for texts, entries in table.lines():
+        lines.append("| " + " | ".join([*map(escape, texts), *map(entry_text, entries)]) + " |")
     below = ["", *(f"- {escape(note)}" for note in table.notes)]
     if table.legend:
         marks = "; ".join(f"<sup>{letter}</sup> {escape(words)}" for letter, words in table.legend)

@@ -45,7 +45,8 @@ MARKS: dict[str, tuple[str, str]] = {
     "partial": ("p", "fewer repeats with a record than planned"),
     "sessions": (
         "x",
-        "not measured in the sessions of the fastest: compared unpaired, with the wider interval",
+        "not measured in the sessions of the fastest: the interval does not know what two sessions differ "
+        "by, and nothing is decided (refresh=blocks measures them side by side)",
     ),
     "different": ("w", "not the same work as the rows compared: not compared"),
     "unpinned": (
@@ -54,6 +55,12 @@ MARKS: dict[str, tuple[str, str]] = {
     ),
     "unsampled": ("o", "no output of it to hold against the others: whether its work is theirs is not known"),
     "items": ("i", "timed on other items than the rows compared (fewer, or another set): not compared"),
+    "blocked": ("m", "measured under other conditions than the rows compared (footnote): not compared"),
+    "mixed": ("h", "some of its repeats were measured under other conditions (footnote) and are left out"),
+    "undecided": (
+        "q",
+        "undecided: neither shown to be slower than the fastest by more than the margin, nor to be within it",
+    ),
     "dtype": ("d", "compared across native dtypes: its dtype is not that of the fastest"),
     "threads": ("t", "thread count read back differs from the declared one: not compared"),
     "reduced-items": ("r", "measured on a reduced set of items"),
@@ -64,6 +71,12 @@ MARKS: dict[str, tuple[str, str]] = {
     "carried": ("c", "carried over from an earlier record whose row has the same digest"),
 }
 OTHER_FLAG = "f"
+# What the bounds of a figure are, by the summary's column ``interval``; `{}` is the confidence.
+INTERVALS = {
+    "student": "{:.0%} Student interval",
+    "bca": "{:.0%} BCa bootstrap interval",
+    "range": "range",
+}
 # What a flag without a letter of its own means; one that is not here is shown by its name alone.
 FLAGS = {"not-resident": "not all of its items were in memory"}
 

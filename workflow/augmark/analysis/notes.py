@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from augmark.analysis.claim_notes import notes_of_claims
 from augmark.analysis.frame import Records
+from augmark.analysis.marks import INTERVALS
 from augmark.analysis.mode_notes import notes_of_mode
 from augmark.analysis.numbers import duration, figure, joined
-from augmark.analysis.planned import PlanContent, definition_key, is_control, library_title
-from augmark.analysis.statistics import Rules
+from augmark.analysis.planned import PlanContent, definition_key, is_control, library_facts, library_title
+from augmark.analysis.rules import Rules
 from augmark.modes import mode_facts
 from augmark.record import MEASURED
 
@@ -42,7 +44,7 @@ def notes_of(
     control = summary["library"].map(lambda library: is_control(plan, library)).astype(bool)
     shown = summary[~control]
     numbered = shown[shown["status"].isin(MEASURED)]
-    notes = [_depth(plan), _reading(numbered, rules), _claims(numbered, rules)]
+    notes = [_depth(plan), _reading(numbered, rules), *notes_of_claims(plan, shown, raw, rules)]
     of_libraries = raw["library"].isin(shown["library"])
     notes += [*notes_of_mode(plan, shown, raw[of_libraries]), _machine(records, raw)]
     if not numbered.empty:
@@ -59,31 +61,18 @@ def _depth(plan: PlanContent) -> str:
 def _reading(numbered: pd.DataFrame, rules: Rules) -> str:
     if numbered.empty:
         return "No row has a number."
+    if numbered["repeats"].max() == 1:
+        return "Throughput in items per second of one repeat (a fresh process)."
     parts = [
-        f"Median throughput in items per second over {_span(numbered['repeats'])} repeats (fresh processes)"
+        f"Median throughput in items per second over {_span(numbered['repeats'])} repeats (fresh processes; "
+        "n: of each row, in the order of the columns where they differ)"
     ]
-    several = numbered[numbered["repeats"] > 1]
-    if (several["interval"] == "student").any():
-        parts.append(f"in [ ] the {rules.confidence:.0%} Student interval over repeats")
-    if (several["interval"] == "range").any():
-        parts.append("in ( ) the range over repeats")
+    used = set(numbered.loc[numbered["repeats"] > 1, "interval"])
+    for kind, words in INTERVALS.items():
+        if kind in used:
+            brackets = "( )" if kind == "range" else "[ ]"
+            parts.append(f"in {brackets} the {words.format(rules.confidence)} over repeats")
     return "; ".join(parts) + "."
-
-
-def _claims(numbered: pd.DataFrame, rules: Rules) -> str:
-    if numbered["best"].any():
-        return (
-            "Bold: the fastest of the rows compared, and every one whose ratio to it does not exclude a "
-            f"difference within {rules.margin:.0%} at {rules.confidence:.0%} confidence (a tie); nothing is "
-            f"bold where a library compared has fewer than {rules.interval_from_repeats} repeats."
-        )
-    if not rules.claims:
-        return "This depth claims nothing: nothing is bold."
-    if not numbered.empty and numbered["repeats"].max() < rules.interval_from_repeats:
-        return (
-            f"Below {rules.interval_from_repeats} repeats there is no interval and no claim: nothing is bold."
-        )
-    return ""
 
 
 def _machine(records: Records, raw: pd.DataFrame) -> str:
@@ -151,6 +140,8 @@ def _controls(plan: PlanContent, lines: pd.DataFrame) -> list[str]:
     """What the controls say: of the harness, and of the timer."""
     parts = []
     for _, line in lines.iterrows():
+        if library_facts(plan, line["library"]).get("again") and line["status"] in MEASURED:
+            continue  # what it says is the noise floor
         if line["status"] not in MEASURED:
             reason = f" ({line['reason']})" if isinstance(line["reason"], str) else ""
             parts.append(f"{line['library']} has no number: {line['status']}{reason}")

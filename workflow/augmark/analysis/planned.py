@@ -11,6 +11,7 @@ import pandas as pd
 from augmark.cell import parse_record_path
 from augmark.errors import AugmarkError
 from augmark.modes import PLAIN
+from augmark.plan import cell_definition
 
 PlanContent = Mapping[str, Any]
 
@@ -59,7 +60,7 @@ def planned_rows(plan: PlanContent, machine: str | None = None) -> pd.DataFrame:
             )
         place = {name: cell[name] for name in ("machine", "scenario", "mode", "library", "device", "repeat")}
         same = {**place, "cell_digest": cell["digest"], "record_path": record_key(cell["path"])}
-        for row in plan["definitions"][key]["rows"]:
+        for row in cell_definition(plan, cell)["rows"]:
             lines.append(
                 {
                     **same,

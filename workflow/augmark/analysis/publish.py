@@ -11,6 +11,8 @@ from augmark.analysis.numbers import one_line
 from augmark.analysis.tables import Analysis, build_table
 from augmark.errors import AugmarkError
 
+FIGURES = ("throughput", "coverage", "bounds")  # of a table
+
 
 def write_table(analysis: Analysis, name: str, paths: Sequence[Path]) -> None:
     """Write one table of the plan as ``.md``, ``.csv`` or ``.tex``, by suffix.
@@ -38,3 +40,11 @@ def write_summary(analysis: Analysis, path: Path) -> None:
         reason=analysis.summary["reason"].map(one_line, na_action="ignore"),
     )
     write_text(path, summary.to_csv(index=False, lineterminator="\n"))
+
+
+def draw_figure(analysis: Analysis, kind: str, table: str, paths: Sequence[Path]) -> None:
+    """Draw one figure of a table, ``throughput``, ``coverage`` or ``bounds``, as ``.pdf`` and ``.png``."""
+    from augmark.analysis import bounds_figure, figures  # what only writes does not wait for matplotlib
+
+    draw = dict(zip(FIGURES, (figures.throughput, figures.coverage_grid, bounds_figure.draw), strict=True))
+    draw[kind](analysis, table, paths)

@@ -15,12 +15,13 @@ from typing import Any
 import pandas as pd
 
 from augmark.analysis import latex, markdown
+from augmark.analysis.compare import compare, samples_of
 from augmark.analysis.frame import PLACE, write_text
 from augmark.analysis.marks import MARKS, OTHER_FLAG, SHOWN, flag_words
 from augmark.analysis.numbers import figure, one_line
 from augmark.analysis.planned import PlanContent, definition_key, is_control, library_title
-from augmark.analysis.statistics import Rules, Samples, compare
-from augmark.analysis.tables import REASON_LENGTH, Analysis, Entry, Table
+from augmark.analysis.rules import Rules
+from augmark.analysis.tables import REASON_LENGTH, Analysis, Entry, Table, repeats_text
 from augmark.errors import AugmarkError
 from augmark.modes import PLAIN
 from augmark.record import MEASURED
@@ -116,12 +117,6 @@ def _repeated(repeats: pd.DataFrame, line: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _samples(repeats: pd.DataFrame) -> Samples:
-    counted = repeats[repeats["recorded"] & repeats["status"].isin(MEASURED)]
-    columns = counted[["session", "repeat", "seconds_per_item"]]
-    return {(str(s), int(r)): float(seconds) for s, r, seconds in columns.itertuples(index=False)}
-
-
 def _against_plain(
     line: Mapping[str, Any],
     plain: Mapping[str, Any] | None,
@@ -143,7 +138,7 @@ def _against_plain(
     spoilt = SPOILT & {*line["marks"], *plain["marks"]}
     if spoilt or any(line[name] != plain[name] for name in alike):
         return found
-    result = compare(_samples(plain_repeats), _samples(repeats), rules)
+    result = compare(samples_of(plain_repeats), samples_of(repeats), rules)
     found.update(ratio=math.exp(result.log_ratio), pairs=result.count)
     found["comparison"] = "paired" if result.paired else "unpaired"
     if result.low is not None and result.high is not None:
@@ -202,6 +197,7 @@ def _table(analysis: Analysis, section: tuple[str, ...], lines: pd.DataFrame) ->
         legend=_legend(lines, Rules.of_plan(plan)),
         summary=lines,
         raw=lines,
+        repeats=[repeats_text([each for each in entries if each.repeats is not None]) for _, entries in rows],
     )
 
 
@@ -228,6 +224,7 @@ def _entries(line: Mapping[str, Any] | None, footnotes: dict[str, int]) -> list[
         high=figure(line["throughput_high"]),
         interval=line["interval"] if line["repeats"] > 1 else None,
         marks="".join(dict.fromkeys(_letter(mark) for mark in line["marks"])),
+        repeats=line["repeats"],
     )
     ratio = line["ratio"]
     if ratio is None or ratio != ratio:

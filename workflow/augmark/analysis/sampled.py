@@ -25,6 +25,8 @@ def sampled_probes(plan: PlanContent) -> dict[str, dict[str, tuple[str, str]]]:
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for key in plan["definitions"]:
         scenario, mode, library, device = key.split("/")
+        if plan.get("libraries", {}).get(library, {}).get("again"):
+            continue
         if mode != "micro" or not any(map(_sampled, plan["definitions"][key]["rows"])):
             continue
         best = found.setdefault(scenario, {}).get(library)
@@ -83,15 +85,15 @@ def rows_of(plan: PlanContent, scenario: str) -> list[Mapping[str, Any]]:
     return [row for row in rows.values() if row is not None]
 
 
-def sheet_path(output: Path, scenario: str, transform: str) -> Path:
+def sheet_path(products: Path, scenario: str, transform: str) -> Path:
     """Where the contact sheet of a transform lies."""
-    return output / "figures" / "equivalence" / f"{scenario}.{transform}.png"
+    return products / "figures" / "equivalence" / f"{scenario}.{transform}.png"
 
 
 def sheet_paths(plan: Plan) -> list[Path]:
     """Every contact sheet of a plan."""
     return [
-        sheet_path(plan.output, scenario, row["transform"])
+        sheet_path(plan.products, scenario, row["transform"])
         for scenario in sampled_probes(plan.content)
         for row in rows_of(plan.content, scenario)
     ]

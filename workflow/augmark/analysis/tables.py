@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,8 @@ from augmark.analysis.marks import MARKS, OTHER_FLAG, SHOWN, flag_words, mark_le
 from augmark.analysis.notes import notes_of
 from augmark.analysis.numbers import figure, one_line
 from augmark.analysis.planned import PlanContent, is_control, library_title, table_rows
-from augmark.analysis.statistics import Rules, summarize
+from augmark.analysis.rules import Rules
+from augmark.analysis.statistics import summarize
 from augmark.record import MEASURED
 
 REASON_LENGTH = 240  # a traceback's last line may be a page long; the CSV has it whole
@@ -30,12 +31,14 @@ class Analysis:
     Attributes:
         rows: Planned rows, one line per repeat (``coverage.cover``).
         summary: One line per row over its repeats (``statistics.summarize``).
+        classes: What is the same work.
     """
 
     plan: PlanContent
     records: Records
     rows: pd.DataFrame
     summary: pd.DataFrame
+    classes: Classes = field(default_factory=Classes)
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,12 @@ class Entry:
 
     Attributes:
         number: Throughput in items per second; None unless the row is ``ok`` or ``slow``.
-        low, high, interval: Its bounds and what they are (``student`` or ``range``).
+        low, high, interval: Its bounds and what they are (``student``, ``bca`` or ``range``).
         short: What stands there in place of a number.
         best: Fastest, or tied with it.
         marks: Letters, explained under the table.
         footnote: Number of the footnote with the reason, from 1.
+        repeats: That the number rests on; None without a number.
     """
 
     number: str | None = None
@@ -59,13 +63,14 @@ class Entry:
     best: bool = False
     marks: str = ""
     footnote: int | None = None
+    repeats: int | None = None
 
     @property
     def bounds(self) -> str:
         """``[low, high]`` for an interval, ``(low to high)`` for a range; empty for one repeat."""
         if self.number is None or self.low == self.high == self.number:
             return ""
-        return f"[{self.low}, {self.high}]" if self.interval == "student" else f"({self.low}, {self.high})"
+        return f"({self.low}, {self.high})" if self.interval == "range" else f"[{self.low}, {self.high}]"
 
 
 @dataclass
@@ -79,6 +84,7 @@ class Table:
         notes: Sentences under the table.
         footnotes: Texts, numbered from 1.
         legend: Mark letter and meaning, those that occur.
+        repeats: On how many repeats each row's numbers rest (column ``n``); empty: there is no such column.
         summary, raw: The lines that it was made from.
     """
 
@@ -92,6 +98,18 @@ class Table:
     legend: list[tuple[str, str]]
     summary: pd.DataFrame = field(repr=False)
     raw: pd.DataFrame = field(repr=False)
+    repeats: list[str] = field(default_factory=list)
+
+    @property
+    def heads(self) -> list[str]:
+        """Heads of every column."""
+        return ["Transform", *(["n"] if self.repeats else []), *self.columns]
+
+    def lines(self) -> Iterator[tuple[list[str], list[Entry]]]:
+        """Each row's texts that stand before its entries, and the entries."""
+        counts: list[list[str]] = [[count] for count in self.repeats] or [[] for _ in self.rows]
+        for (transform, entries), count in zip(self.rows, counts, strict=True):
+            yield [transform, *count], entries
 
 
 def analyse(
@@ -115,7 +133,7 @@ def analyse(
     check_records(records, plan, target=target)
     rows = cover(plan, records.frame, machine=records.machine).rows
     known = Classes() if classes is None else Classes.of_frame(classes)
-    return Analysis(plan, records, rows, summarize(rows, Rules.of_plan(plan), known))
+    return Analysis(plan, records, rows, summarize(rows, Rules.of_plan(plan), known), known)
 
 
 class _Footnotes:
@@ -151,12 +169,26 @@ def _entry(line: Mapping[str, Any] | None, footnotes: _Footnotes) -> Entry:
         best=line["best"],
         marks="".join(dict.fromkeys(mark_letter(mark) for mark in line["marks"])),
         footnote=_about(line, footnotes),
+        repeats=line["repeats"],
     )
 
 
+def repeats_text(entries: Sequence[Entry]) -> str:
+    """``3``, or ``3/–/5`` in the order of the columns where they differ; ``–`` for one without a number."""
+    counts = {entry.repeats for entry in entries if entry.repeats is not None}
+    if len(counts) < 2:
+        return str(*counts) or "–"
+    return "/".join("–" if entry.repeats is None else str(entry.repeats) for entry in entries)
+
+
 def _about(line: Mapping[str, Any], footnotes: _Footnotes) -> int | None:
-    """The footnote of a row with a number: why its work is other work, or is done in chunks."""
-    texts = {"other work": line["different"], "in chunks of three channels": line["chunked"]}
+    """The footnote of a row with a number: what is other work, measured otherwise, or done in chunks."""
+    texts = {
+        "other work": line["different"],
+        "measured under other conditions": line["blocked"],
+        "repeats under other conditions": line["mixed"],
+        "in chunks of three channels": line["chunked"],
+    }
     said = [f"{what}: {_short(text)}" for what, text in texts.items() if text]
     return footnotes.number("; ".join(said)) if said else None
 
@@ -214,6 +246,7 @@ def build_table(analysis: Analysis, name: str) -> Table:
         legend=_legend(shown, rules),
         summary=summary,
         raw=raw,
+        repeats=[repeats_text(entries) for _, entries in rows],
     )
 
 
