@@ -20,6 +20,7 @@ configfile: "config/config.yaml"
 from augmark import planning, running
 from augmark.analysis import sampled
 from augmark.errors import AugmarkError
+from augmark.evidence import source as packing
 
 try:
     PLAN = planning.plan_now(
@@ -71,13 +72,20 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/collect.smk"
 include: "workflow/rules/equivalence.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/claims.smk"
+include: "workflow/rules/topup.smk"
 include: "workflow/rules/regimes.smk"
+include: "workflow/rules/plans.smk"
+include: "workflow/rules/evidence.smk"
 
 
 onstart:
-    measured = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "measure"]
+    jobs = list(workflow.dag.needrun_jobs())
+    measured = [job for job in jobs if job.rule.name == "measure"]
     try:
-        RUN.start(Path(str(file)) for job in measured for file in job.output)
+        RUN.start(
+            (Path(str(file)) for job in measured for file in job.output), {job.rule.name for job in jobs}
+        )
     except AugmarkError as error:
         raise WorkflowError(str(error)) from None
 

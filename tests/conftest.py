@@ -123,8 +123,10 @@ def fake_project(project: Project) -> Project:
 def make_fake(project: Project) -> Project:
     """Put the fake library in the place of the real ones."""
     shutil.copy2(FAKE / "fake.py", project.root / "workflow" / "augmark" / "libraries" / "fake.py")
+    for path in (project.root / "config" / "plans").glob("*.yaml"):  # questions about real libraries
+        path.unlink()
     for name in ("albumentationsx", "torchvision", "kornia", "pillow"):
-        for path in (project.root / "envs").glob(f"{name}.*"):
+        for path in (project.root / "envs").glob(f"{name}*"):
             path.unlink()
         for path in (project.root / "workflow" / "augmark" / "libraries").glob(f"{name}*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -139,7 +141,10 @@ def make_fake(project: Project) -> Project:
     def libraries(content: dict[str, Any]) -> None:
         controls = {name: about for name, about in content.items() if about["kind"] == "control"}
         for about in controls.values():
-            about["scenarios"] = {"image-rgb": about["scenarios"]["image-rgb"]}
+            if "again" in about:
+                about["again"] = ["fake"]
+            else:
+                about["scenarios"] = {"image-rgb": about["scenarios"]["image-rgb"]}
         fakes = yaml.safe_load((FAKE / "libraries.yaml").read_text(encoding="utf-8"))
         for about in fakes.values():
             about["scenarios"]["image-rgb"]["transforms"] = list(stanzas)
@@ -165,6 +170,7 @@ def make_fake(project: Project) -> Project:
         content.update(transforms="all", items={"image": 16}, values=2)
         content["loader"]["transforms"] = "all"
 
+    (project.root / "config" / "claims.yaml").write_text("{}\n", encoding="utf-8")  # of real libraries
     (project.root / "config" / "depths" / "pro.yaml").unlink(missing_ok=True)  # sweeps of real libraries
     project.edit("scenarios.yaml", scenarios)
     project.edit("tables.yaml", tables)

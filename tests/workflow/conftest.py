@@ -1,5 +1,7 @@
 """A finished run of the fake libraries, shared by the tests that only read it."""
 
+import shutil
+
 import pytest
 
 from tests.conftest import Project, copy_project, make_fake
@@ -17,3 +19,11 @@ def finished(tmp_path_factory, environments) -> Project:
     project.words = ("paper_tables", "--config", *KEYS)
     project.run("snakemake", *project.words)
     return project
+
+
+@pytest.fixture
+def ran_copy(finished, tmp_path) -> Project:
+    """A copy of the finished run, to be changed and run again."""
+    copy = Project(tmp_path / "ran", words=finished.words)
+    shutil.copytree(finished.root, copy.root, symlinks=True)
+    return copy

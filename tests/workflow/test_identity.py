@@ -51,14 +51,23 @@ def test_a_changed_lock_is_measured_with_what_it_names(pillow):
     command = [sys.executable, "scripts/lock_envs.py", "pillow"]
     subprocess.run(command, cwd=pillow.root, env=pillow.environment(), check=True, capture_output=True)
     assert "pillow==12.0.0" in lock.read_text()
+    asked_before = pillow.run("augmark", "coverage", "--short", "--config", *pillow.words[2:], check=False)
+    assert 1 == asked_before.returncode
+    said = asked_before.stdout.partition("they will be measured again:")[2]
+    change, *rows = [line.strip() for line in said.splitlines() if line.startswith("    ")]
+    assert re.fullmatch("lock of pillow [0-9a-f]{10} -> [0-9a-f]{10}", change)
+    both = ("pillow", "control-aa")  # the control is Pillow a second time
+    assert [f"image-rgb micro {library} cpu r0 r1: HorizontalFlip, Invert" for library in both] == rows
     pillow.run("snakemake", *pillow.words)
     new = set(pillow.records()) - before.keys()
-    assert {("pillow", "r0"), ("pillow", "r1")} == {(p.parts[-3], p.name.split(".")[0]) for p in new}
+    assert {(library, f"r{repeat}") for library in both for repeat in range(2)} == {
+        (path.parts[-3], path.name.split(".")[0]) for path in new
+    }
     assert {"12.0.0"} == {packages(path)["pillow"] for path in new}
     assert before.items() <= {path: path.read_bytes() for path in pillow.records()}.items()
     assert "12.0.0" in (pillow.results / "tables" / "image-rgb-micro.md").read_text()
     stale = pillow.run("augmark", "coverage", "--config", *pillow.words[2:]).stdout
-    assert "stale" in stale
+    assert "8 stale rows of earlier records, in no table: pillow 4, control-aa 4" in stale
     for path, text in old.items():
         path.write_text(text)
     pillow.run("snakemake", *pillow.words)
@@ -104,12 +113,12 @@ def test_touch_docs_and_comments_measure_nothing(pillow):
 
 
 def test_a_changed_adapter_stales_its_library(pillow):
-    """Another way of doing it is another row; the controls stay."""
+    """Another way of doing it is another row, also where it is measured again; the other controls stay."""
     before = set(pillow.records())
     path = pillow.root / "workflow" / "augmark" / "libraries" / "pillow.py"
     path.write_text(path.read_text() + "\n\nUNUSED = 1\n")
     pillow.run("snakemake", *pillow.words)
-    assert {"pillow"} == {path.parts[-3] for path in set(pillow.records()) - before}
+    assert {"pillow", "control-aa"} == {path.parts[-3] for path in set(pillow.records()) - before}
 
 
 def test_one_deleted_cell_is_measured_alone(pillow):
@@ -160,35 +169,6 @@ def test_an_environment_that_is_not_its_lock_is_refused(pillow):
     finally:
         (aside / "METADATA").write_text(content)
         aside.rename(metadata)
-
-
-def sessions(project):
-    """Repeat -> the sessions of its records and of their rows."""
-    found = {}
-    for path in project.records():
-        record = json.loads(path.read_text())
-        used = {record["session"], *(row["session"] for row in record["rows"])}
-        found.setdefault(record["cell"]["repeat"], set()).update(used)
-    return found
-
-
-def test_refresh_blocks_measures_a_torn_block_whole(pillow):
-    """After a deleted cell the block is measured again in one session; what was there is kept as history."""
-    before = {path: path.read_bytes() for path in pillow.records()}
-    victim = next(path for path in pillow_records(pillow) if path.name.startswith("r1."))
-    victim.unlink()
-    words = (*pillow.words, "refresh=blocks")
-    dry = pillow.run("snakemake", "-n", *words)
-    assert re.search(r"measure\s+3\b", dry.stdout + dry.stderr)
-    assert before.keys() - {victim} == set(pillow.records())
-    pillow.run("snakemake", *words)
-    after = {path: path.read_bytes() for path in pillow.records()}
-    assert before.keys() == after.keys()
-    assert {path for path in before if "/r0." in str(path)} == {p for p in before if before[p] == after[p]}
-    assert {0: 1, 1: 1} == {repeat: len(found) for repeat, found in sessions(pillow).items()}
-    kept = {path.read_bytes() for path in (pillow.results / "records").rglob("history/*.json")}
-    assert {before[path] for path in before if "/r1." in str(path) and path != victim} == kept
-    assert "Nothing to be done" in pillow.run("snakemake", *words).stderr
 
 
 def test_a_dry_run_of_another_plan_during_a_run_hides_nothing(pillow):

@@ -1,6 +1,7 @@
 """kill -9 anywhere, then the same command: what was whole stays, what was cut off is measured again."""
 
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -89,10 +90,14 @@ def test_kill_minus_nine_and_the_same_command(fake_project, victim):
         wait_for(lambda script=script: not processes(fake_project, script), seconds=10)
     now = snapshot(fake_project)
     assert whole.items() <= now.items()
-    assert len(now) < 12
+    assert len(now) < 15
     fake_project.run("snakemake", *WORDS)
     assert now.items() <= snapshot(fake_project).items()
-    assert 12 == len(fake_project.records())
+    started = {path: json.loads(path.read_text())["session"] for path in fake_project.records()}
+    (first,) = {started[path] for path in now}  # one start is one session, and the next one another
+    (second,) = {session for path, session in started.items() if path not in now}
+    assert first != second
+    assert 15 == len(fake_project.records())
     assert "Nothing to be done" in fake_project.run("snakemake", *WORDS).stderr
 
 

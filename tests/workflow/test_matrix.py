@@ -47,6 +47,9 @@ def test_before_anything_has_run(tmp_path):
         for library in libraries:
             lacks = lacking.get(library, 0)
             expected[(*place, library, "cpu")] = (rows, 2, 2 * rows, 2 * (rows - lacks), 2 * lacks)
+        # torchvision again: what it runs (eight rows at most), and nothing that it lacks.
+        runs = rows - lacking.get("torchvision", 0)
+        expected[(*place, "control-aa", "cpu")] = (runs, 2, 2 * runs, 2 * runs, 0)
         for control in ("control-copy", "control-slow") if controls else ():
             expected[(*place, control, "cpu")] = (1, 2, 2, 2, 0)
     columns = ("rows", "repeats", "planned", "not-run", "unsupported")
@@ -64,16 +67,17 @@ def test_before_anything_has_run(tmp_path):
 
 
 def test_after_a_run(finished):
-    """Every planned row has its status: two rows of each library, one of each control, in three repeats."""
+    """Every planned row has its status: two of each library, and of one again, one of each other control."""
     table, totals, words = read(finished.run("augmark", "matrix", *finished.words[1:]).stdout)
     assert {
         "fake": {"ok": 6},
         "fake-too": {"ok": 6},
         "control-copy": {"ok": 3},
         "control-slow": {"ok": 3},
+        "control-aa": {"ok": 6},
     } == {place[2]: statuses(line) for place, line in table.items()}
     assert {("image-rgb", "micro", "cpu")} == {(*place[:2], place[3]) for place in table}
-    assert {"planned": 18, "ok": 18} == totals
+    assert {"planned": 24, "ok": 24} == totals
     assert [] == words
 
 

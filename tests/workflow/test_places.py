@@ -20,7 +20,7 @@ def test_spaces_in_the_names_of_checkout_and_output(tmp_path):
     )
     assert 0 == done.returncode, done.stderr[-4000:]
     results = project.root / "my results"
-    assert 8 == len(list(results.glob("records/*/*/*/*/*/r*.json")))
+    assert 10 == len(list(results.glob("records/*/*/*/*/*/r*.json")))
     assert "| Works |" in (results / "tables" / "image-rgb-micro.md").read_text()
     assert not project.results.exists()
     assert 0 == project.run("augmark", "coverage", "--config", *KEYS, check=False).returncode
@@ -30,6 +30,6 @@ def test_an_output_outside_the_checkout(fake_project, tmp_path):
     """An absolute path is taken as it is."""
     keys = ("transforms=Works", f"output={tmp_path / 'elsewhere'}")
     fake_project.run("snakemake", "paper_tables", "--config", *keys)
-    assert 8 == len(list((tmp_path / "elsewhere" / "records").glob("*/*/*/*/*/r*.json")))
+    assert 10 == len(list((tmp_path / "elsewhere" / "records").glob("*/*/*/*/*/r*.json")))
     again = fake_project.run("snakemake", "paper_tables", "--config", *keys)
     assert "Nothing to be done" in again.stdout + again.stderr

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from augmark import __version__
+from augmark import __version__, topup
 from augmark.errors import AugmarkError
 from augmark.estimate import cell_estimate, duration
 from augmark.plan import Plan
@@ -57,17 +57,18 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, Any]:
 def plan_command(plan: Plan, args: argparse.Namespace) -> int:
     """Print cells, files and time."""
     content = plan.content
-    print(f"campaign {content['campaign']}, depth {content['depth']}, machine {content['machine']}")
+    print(f"{plan.asked}, depth {content['depth']}, machine {content['machine']}")
     if content["stamp"]:
         print(f"depth {content['depth']} is a {content['stamp']}")
     for key, about in content["datasets"].items():
         print(f"{key}: {about['name']} (sha256 {about['digest'][:10]}...)")
+    print("\n".join(topup.schedule_lines(content, content["repeats"]["decided"])))
     counts: Counter[str] = Counter()
     total, known = 0.0, True
     print(f"\n{'cell':<58} {'rows':>5}  {'time':>9}  record")
     for cell in plan.cells():
         key = "/".join(cell[name] for name in ("scenario", "mode", "library", "device"))
-        rows = [row["planned"] for row in content["definitions"][key]["rows"]]
+        rows = [row["planned"] for row in plan.cell_definition(cell)["rows"]]
         counts.update(rows)
         there = (plan.output / "records" / cell["path"]).exists()
         estimate = cell_estimate(plan, cell)
@@ -111,11 +112,25 @@ def matrix_command(plan: Plan, args: argparse.Namespace) -> int:
         key: {name: stanzas[name] for name in chosen(settings.config[key], stanzas)}
         for key, stanzas in (("scenarios", settings.scenarios), ("libraries", settings.libraries))
     }
-    print(f"campaign {plan.content['campaign']}, depth {plan.content['depth']}, machine {plan.machine}\n")
+    print(f"{plan.asked}, depth {plan.content['depth']}, machine {plan.machine}\n")
     print(matrix.render(lines))
     for line in matrix.not_planned(**selected, machine=plan.content["machine_stanza"], lines=lines):
         print(line)
     return 0
+
+
+def claims_command(plan: Plan, args: argparse.Namespace) -> int:
+    """Print the verdict on every claim of claims.yaml; 1 where one is refused."""
+    from augmark.analysis.claims import judge, refused
+    from augmark.analysis.claims_files import printed
+    from augmark.analysis.classes import read_classes
+    from augmark.analysis.frame import read_records
+    from augmark.analysis.tables import analyse
+
+    classes = read_classes(plan.products / "tables" / "equivalence.csv")
+    verdicts = judge(plan.content["claims"], analyse(read_records(plan.records_file), plan.content, classes))
+    print(printed(verdicts))
+    return 1 if refused(verdicts) else 0
 
 
 def _covered(plan: Plan) -> Any:
@@ -139,6 +154,16 @@ def _covered(plan: Plan) -> Any:
     return cover(plan.content, found, machine=plan.machine)
 
 
+def verify_command(plan: Plan, args: argparse.Namespace) -> int:
+    """Recompute digests, products and claims from the raw seconds; 1 where something does not hold."""
+    from augmark.evidence import answer
+    from augmark.evidence.verify import examine
+
+    found = examine(plan, Path.cwd())
+    print(answer.render_json(found) if args.json else answer.render(found))
+    return 1 if found.findings else 0
+
+
 def parser() -> argparse.ArgumentParser:
     """The command's words. Every question takes the same keys as ``snakemake --config``."""
     top = argparse.ArgumentParser(prog="augmark", description=__doc__)
@@ -155,6 +180,12 @@ def parser() -> argparse.ArgumentParser:
     coverage.set_defaults(answer=coverage_command)
     words = "rows planned and of each status, by scenario, mode, library and device"
     commands.add_parser("matrix", parents=[common], help=words).set_defaults(answer=matrix_command)
+    words = "what claims.yaml says, held against the records; 1 where a claim is refused"
+    commands.add_parser("claims", parents=[common], help=words).set_defaults(answer=claims_command)
+    words = "digests, order, every published number and every claim, recomputed; 1 where one does not hold"
+    verify = commands.add_parser("verify", parents=[common], help=words)
+    verify.add_argument("--json", action="store_true", help="findings and counts as JSON")
+    verify.set_defaults(answer=verify_command)
     return top
 
 
