@@ -17,9 +17,9 @@ import yaml
 from PIL import Image
 
 from augmark.data import demo
+from tests.contract.examination import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = yaml.safe_load((ROOT / "config" / "libraries.yaml").read_text(encoding="utf-8"))
 POLICY = yaml.safe_load((ROOT / "config" / "policy.yaml").read_text(encoding="utf-8"))
 DECODING = [
     library

@@ -20,20 +20,10 @@ from PIL import Image
 
 from augmark.data import demo
 from augmark.definition import stanza_in
+from tests.contract.examination import LIBRARIES, SCENARIOS, TRANSFORMS
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def shipped(name: str) -> Any:
-    return yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
-
-
-LIBRARIES, TRANSFORMS, SCENARIOS = (
-    shipped("libraries"),
-    shipped("transforms"),
-    shipped("scenarios")["scenarios"],
-)
-LOADER = shipped("policy")["loader"]
+LOADER = yaml.safe_load((ROOT / "config" / "policy.yaml").read_text(encoding="utf-8"))["loader"]
 MODE = "dataloader-memory"
 # Of a crop of 224 x 224: what each shape rule of transforms.yaml comes to, worked out by hand.
 SIZES = {

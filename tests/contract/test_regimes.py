@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from tests.contract.examination import LIBRARIES, TRANSFORMS
 
 HERE = Path(__file__).resolve().parent
-CONFIG = HERE.parents[1] / "config"
-LIBRARIES = yaml.safe_load((CONFIG / "libraries.yaml").read_text(encoding="utf-8"))
-TRANSFORMS = yaml.safe_load((CONFIG / "transforms.yaml").read_text(encoding="utf-8"))
 BATCH = {"batched": 4}
 FLOAT = {"dtype": "float32"}
 # Two each, one of them random: every compilation takes seconds.

@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from PIL import Image
 
 from augmark.analysis.equivalence import NO_WORDS, compare_scenario
 from augmark.analysis.samples import read_scenario
 from augmark.data.demo import PHOTOS, photo_path
+from tests.contract.examination import LIBRARIES, TRANSFORMS
 
 ROOT = Path(__file__).resolve().parents[2]
 KEEPER = Path(__file__).with_name("keep_samples.py")
-LIBRARIES = yaml.safe_load((ROOT / "config" / "libraries.yaml").read_text())
-TRANSFORMS = yaml.safe_load((ROOT / "config" / "transforms.yaml").read_text())
 NAMES = ("albumentationsx", "torchvision", "kornia", "pillow")
 SCENARIO = "image-rgb"
 
