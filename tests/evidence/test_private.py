@@ -18,7 +18,7 @@ NAMES = [
     Private("the user's name", "ada-lovelace"),
     Private("the host's name", "vm", ordinary=True),
     Private("the user's name", "runner", ordinary=True),
-    Private("the user's home", "/root", path=True),
+    Private("the user's home", "/nest", path=True),
     Private("a folder of this machine", "/srv/checkouts/augmark", path=True),
 ]
 
@@ -34,7 +34,7 @@ def found(name, content, **more):
         ({"note": "seen on LAB-NODE-17.example.org"}, "the host's name"),
         ({"note": "lab-node-17_cpu"}, "the host's name"),
         ({"note": "made by ada-lovelace"}, "the user's name"),
-        ({"note": "/root/.cache/x"}, "the user's home"),
+        ({"note": "/nest/.cache/x"}, "the user's home"),
         ({"note": "in /srv/checkouts/augmark/results"}, "a folder of this machine"),
         ({"note": "cannot open /opt/somewhere/lib.so: gone"}, "an absolute path"),
         ({"note": "file:///home/somebody"}, "an absolute path"),
@@ -53,7 +53,7 @@ def test_a_private_value_in_json_is_found_with_its_key(value, what):
         "https://example.org/home/page/x",
         "read from /proc/self/stat and /sys/devices/system/cpu",
         "the vm of a runner",
-        "main/rooted, /root alone",
+        "main/nested, /nest alone",
         "node lab-node-170, xada-lovelacex",
     ],
 )

@@ -157,7 +157,7 @@ def test_rocrate_reads_the_metadata_and_finds_every_file(tmp_path):
     assert ("d" * 64, "CC-BY-4.0") == (dataset["sha256"], dataset["license"]["name"])
     assert "Not in this package" in dataset["conditionsOfAccess"]
     software = read.get("#software-pillow")
-    assert ("13.0.0", "https://pypi.org/project/pillow/") == (software["version"], software["url"])
+    assert ("13.0.0", "pkg:pypi/pillow@13.0.0") == (software["version"], software["url"])
     assert ["#session-s0", "#session-s1"] == [session.id for session in read.root_dataset["mentions"]]
     assert "2026-11-30T10:10:00.000000Z" == read.get("#session-s1")["startTime"]
 

@@ -20,7 +20,7 @@ from augmark.evidence.facts import Facts, licence_of, way_to
 
 NAME = "ro-crate-metadata.json"
 VERSION = "1.2"
-PACKAGES = "https://pypi.org/project/{}/"
+PACKAGES = "pkg:pypi/{}@{}"  # a package URL: it names no host that may move or be mirrored
 LICENCE = "https://spdx.org/licenses/Apache-2.0"
 FORMATS = {
     ".cfg": "text/plain",
@@ -149,7 +149,8 @@ def _software(crate: ROCrate, facts: Facts) -> list[SoftwareApplication]:
     found = []
     for name, version in known.items():
         library = facts.plan["libraries"].get(name, {})
-        url = PACKAGES.format(library["distribution"]) if library.get("distribution") else "README.md"
+        distribution = library.get("distribution")
+        url = PACKAGES.format(distribution, version) if distribution else "README.md"
         properties = {"name": library.get("title", name), "version": version, "url": url}
         if name == "augmark" and facts.commit:
             properties["identifier"] = f"git:{facts.commit}{' with changes' if facts.dirty else ''}"
