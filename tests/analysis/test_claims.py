@@ -9,70 +9,15 @@ from scipy import stats
 
 from augmark.analysis.claims import judge, refused
 from augmark.analysis.claims_files import COLUMNS, printed, render, render_csv, write_claims
-from augmark.analysis.tables import analyse
 from augmark.errors import AugmarkError
+from tests.analysis.held import CLAIM, COUNT, FAST, TWICE, analysed, flips, verdict, verdicts
 from tests.analysis.synthetic import (
     HOST,
     SESSION,
-    make_classes,
-    make_plan,
-    make_record,
-    make_records,
-    measured,
-    measured_again,
-    plan_row,
     unmeasured,
 )
 
 T_975_2 = 4.302652729911275  # tabulated: Student's quantile at 97.5 %, two degrees of freedom
-CLAIM = {
-    "kind": "faster",
-    "library": "albumentationsx",
-    "than": "pillow",
-    "transforms": ["Flip"],
-    "scenario": "image-rgb",
-    "mode": "micro",
-    "device": "cpu",
-    "machine": "local",
-    "at_least": 1.2,
-}
-FAST = [0.001, 0.0011, 0.0009]
-TWICE = [0.002, 0.0023, 0.0018]  # ratios 2, 2.0909 and 2
-
-
-def analysed(seconds, *, factor=1.001, again="albumentationsx", classes=None, changes=None, **plan_keys):
-    """Library -> transform -> seconds of each repeat, as an analysis; ``factor``: of control-aa.
-
-    ``changes``: library -> what is otherwise in its records (``session``, ``host``), with a function of the
-    repeat.
-    """
-    repeats = max(len(values) for rows in seconds.values() for values in rows.values())
-    offers = {library: list(rows) for library, rows in seconds.items()}
-    plan = make_plan(offers, repeats=repeats, again=again, **plan_keys)
-    plan["machine_stanza"] = {"id": "local"}
-    records = []
-    for library, rows in seconds.items():
-        for repeat in range(repeats):
-            found = {name: values[repeat] for name, values in rows.items() if values[repeat] is not None}
-            told = {name: measured(v) if isinstance(v, float) else v for name, v in found.items()}
-            more = (changes or {}).get(library, lambda repeat: {})(repeat)
-            records.append(make_record(plan, library, repeat, told, **more))
-    both = measured_again(plan, records, factor=factor)
-    return analyse(make_records(plan, both), plan, make_classes(plan, classes))
-
-
-def flips(mine=FAST, other=TWICE, **keys):
-    return analysed({"albumentationsx": {"Flip": mine}, "pillow": {"Flip": other}}, **keys)
-
-
-def verdicts(analysis, **changed):
-    stanza = {key: value for key, value in {**CLAIM, **changed}.items() if value is not None}
-    return judge({"flip": stanza}, analysis)
-
-
-def verdict(analysis, **changed):
-    (found,) = verdicts(analysis, **changed)
-    return found
 
 
 # --- faster ------------------------------------------------------------------------------------------
@@ -252,117 +197,6 @@ def test_a_noisy_machine_makes_it_harder_to_show_that_nothing_is_slower():
     """Equals, where two measurements of one thing differ by 30 %: 1.3 / 1.05 would have to be found."""
     found = no_slower(flips(FAST, FAST, factor=1.3))
     assert "found 1.00 [1.00, 1.00]: wholly below 1.24" == found.reason
-
-
-# --- counts ------------------------------------------------------------------------------------------
-
-COUNT = {"kind": "count", "than": None, "against": ["kornia", "pillow"], "at_least": 2, "of": 3}
-ROWS = {
-    "albumentationsx": {"Won": FAST, "WonToo": FAST, "Tied": FAST, "Lost": TWICE},
-    "kornia": {"Won": TWICE, "WonToo": TWICE, "Tied": TWICE, "Lost": TWICE},
-    "pillow": {"Won": TWICE, "WonToo": TWICE, "Tied": FAST, "Lost": FAST},
-}
-
-
-def counted(rows=ROWS, *, named=("Won", "WonToo", "Tied", "Lost"), **changed):
-    return verdict(analysed(rows), **{**COUNT, "transforms": list(named), **changed})
-
-
-def test_a_count_has_its_denominator():
-    """Fastest alone in two of four rows compared; a tie is no win."""
-    found = counted(of=4)
-    assert ("holds", 2, 4, 3) == (found.verdict, found.wins, found.compared, found.repeats)
-    assert "found fastest alone in 2 of 4 rows compared, tied or undecided in 1" == found.reason
-
-
-def test_a_count_of_more_rows_needs_as_large_a_share():
-    """Two of three are claimed: two of four are not that."""
-    assert "refused" == counted().verdict
-    assert "holds" == counted(at_least=1, of=3).verdict
-
-
-def test_a_count_is_refused_where_fewer_rows_are_compared():
-    """Two of two is not two of three, although the share is larger."""
-    some = {library: {n: rows[n] for n in ("Won", "WonToo")} for library, rows in ROWS.items()}
-    found = counted(some, named=("Won", "WonToo"))
-    assert "refused" == found.verdict
-    assert found.reason.endswith("; the claim is about 3")
-
-
-def test_rows_that_are_not_compared_are_not_in_the_denominator():
-    """A row that no other library can be held against is neither won nor lost."""
-    lonely = plan_row("Lonely", "unsupported", "no such operation")
-    rows = {**ROWS, "albumentationsx": {**ROWS["albumentationsx"], "Lonely": FAST}}
-    plan = make_plan(
-        {
-            library: [*names, *([] if library == "albumentationsx" else [lonely])]
-            for library, names in rows.items()
-        },
-        again="albumentationsx",
-    )
-    plan["machine_stanza"] = {"id": "local"}
-    records = [
-        make_record(plan, library, repeat, {name: measured(values[repeat]) for name, values in its.items()})
-        for library, its in rows.items()
-        for repeat in range(3)
-    ]
-    analysis = analyse(make_records(plan, measured_again(plan, records)), plan, make_classes(plan))
-    found = verdict(analysis, **{**COUNT, "of": 4, "transforms": list(rows["albumentationsx"])})
-    assert (2, 4) == (found.wins, found.compared)
-    assert "not compared" not in found.reason
-
-
-def all_of(seconds, **changes):
-    """Four rows, all of them won against kornia; pillow's are given, and what is changed in records."""
-    names = ("A", "B", "C", "D")
-    rows = {"albumentationsx": dict.fromkeys(names, FAST), "kornia": dict.fromkeys(names, TWICE)}
-    rows["pillow"] = dict(zip(names, seconds, strict=True))
-    claim = {**COUNT, "transforms": list(names), "at_least": 4, "of": 4}
-    return verdict(analysed(rows, changes=changes), **claim)
-
-
-def test_a_count_does_not_hold_because_the_winner_was_blocked():
-    """Pillow is twice as fast, and all of its records are under another governor."""
-    half = [seconds / 2 for seconds in FAST]
-    found = all_of([half] * 4, pillow=lambda _: {"host": {**HOST, "governor": "powersave"}})
-    assert ("refused", 0, 0) == (found.verdict, found.wins, found.compared)
-    assert found.reason == (
-        "nothing compared; not compared in 4: pillow blocked in 4 "
-        "(against albumentationsx: host.governor: performance and powersave)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        (unmeasured("timeout", "no sign of life"), "pillow timeout in 2 (no sign of life)"),
-        (unmeasured("crashed", "signal 11"), "pillow crashed in 2 (signal 11)"),
-        (unmeasured("oom", "killed"), "pillow oom in 2 (killed)"),
-        (None, "pillow not-run in 2"),
-        (measured(0.0001, items=16), "pillow on other items in 2"),
-    ],
-)
-def test_a_row_without_a_rival_is_not_won(told, said):
-    """Two rows in which pillow might have won: two are left of the four that are claimed."""
-    found = all_of([[told] * 3, [told] * 3, TWICE, TWICE])
-    assert ("refused", 2, 2) == (found.verdict, found.wins, found.compared)
-    assert f"; not compared in 2: {said}" in found.reason
-    assert found.reason.endswith("; the claim is about 4")
-
-
-def test_a_count_says_who_could_not_win():
-    """Other work is left out, and counted."""
-    rows = {"albumentationsx": {"A": FAST}, "kornia": {"A": TWICE}, "pillow": {"A": FAST}}
-    other = dict.fromkeys((("albumentationsx", "pillow"), ("kornia", "pillow")), ("different", "bilinear"))
-    found = verdict(analysed(rows, classes=other), **{**COUNT, "transforms": ["A"], "at_least": 1, "of": 1})
-    assert ("holds", 1) == (found.verdict, found.compared)
-    assert found.reason.endswith("; left out beside those compared: pillow of other work in 1")
-
-
-def test_a_rival_of_another_session_is_not_beaten():
-    """However slow it was there."""
-    found = all_of([TWICE] * 4, pillow=lambda _: {"session": "another"})
-    assert ("refused", 0, 4) == (found.verdict, found.wins, found.compared)
 
 
 # --- not judged --------------------------------------------------------------------------------------

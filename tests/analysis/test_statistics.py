@@ -4,8 +4,6 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from augmark.analysis.compare import compare
 from augmark.analysis.coverage import cover
@@ -294,20 +292,6 @@ def test_rules_that_are_missing_are_named():
     short = {name: value for name, value in STATISTICS.items() if name != "margin"}
     with pytest.raises(AugmarkError, match="statistics/margin is missing"):
         Rules.of_plan({"policy": {"statistics": short}})
-
-
-@given(
-    st.lists(st.floats(1e-6, 1e3), min_size=3, max_size=8),
-    st.lists(st.floats(1e-6, 1e3), min_size=3, max_size=8),
-)
-def test_comparison_is_antisymmetric(first, second):
-    """a against b is b against a with the sign turned, paired or not."""
-    one = {("s", index): value for index, value in enumerate(first)}
-    for session in ("s", "t"):
-        other = {(session, index): value for index, value in enumerate(second)}
-        there, back = compare(one, other, RULES), compare(other, one, RULES)
-        assert there.log_ratio == pytest.approx(-back.log_ratio, abs=1e-9)
-        assert (there.low, there.high) == pytest.approx((-back.high, -back.low), abs=1e-9)
 
 
 def test_a_depth_with_a_stamp_claims_nothing():
