@@ -9,6 +9,7 @@ from PIL import Image
 
 from augmark.data import stage
 from augmark.data.audit import audit_dataset
+from tests.data.server import CONTENT, Client, certificate, serving
 
 POLICY = {
     "formats": ["JPEG", "PNG"],
@@ -94,3 +95,22 @@ def audited(kit, tmp_path):
     manifest = tar.parent / "manifest.json"
     audit_dataset(tar, kit.policy, manifest)
     return tar, manifest
+
+
+@pytest.fixture(scope="session")
+def own_certificate(tmp_path_factory):
+    return certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture
+def server(own_certificate, monkeypatch):
+    """An https server whose certificate this process and its children trust."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(own_certificate))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with serving(CONTENT, own_certificate) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server, tmp_path):
+    return Client(server, tmp_path)

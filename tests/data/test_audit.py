@@ -138,15 +138,22 @@ def test_desktop_litter_is_dropped_and_counted(kit, tmp_path):
         "__MACOSX/images/x.jpg",
         "images/Thumbs.db",
         "thumbs.db",
+        ".Spotlight-V100/Store-V2/x.jpg",
+        ".fseventsd/0000",
+        ".Trashes/501/00.jpg",
+        "images/desktop.ini",
     ]
 
     manifest = audit(kit, tmp_path, [*((name, photo[1]) for name in litter), ("./images//00.jpg", photo[1])])
 
     assert manifest["counts"] == {
-        "members": 7,
+        "members": 11,
         "items": 1,
         "quarantined": {},
-        "junk": {".DS_Store": 2, "._*": 1, "__MACOSX": 1, "Thumbs.db": 2},
+        "junk": {
+            **{".DS_Store": 2, "._*": 1, "__MACOSX": 1, "Thumbs.db": 2},
+            **{".Spotlight-V100": 1, ".fseventsd": 1, ".Trashes": 1, "desktop.ini": 1},
+        },
     }
     assert manifest["items"][0]["name"] == "images/00.jpg"
 

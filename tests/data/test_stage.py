@@ -234,7 +234,7 @@ def test_what_cannot_be_staged_says_so(kit, tmp_path):
         "none.tar": "is an empty file",
         "empty": "is a folder without files",
         "litter": "is a folder without files",
-        "links": r"'a\.jpg' \(symbolic link\), 'pipe' \(neither a file nor a folder\)",
+        "links": r"cannot be packed: 'a\.jpg' \(symbolic link\), 'pipe' \(neither a file nor a folder\)",
         "links/pipe": "is neither a file nor a folder",
     }
     for name, text in expected.items():
@@ -242,11 +242,20 @@ def test_what_cannot_be_staged_says_so(kit, tmp_path):
             stage.declare(str(tmp_path / name), tmp_path / "out")
 
 
-@pytest.mark.parametrize("url", ["https://example.org/a.tar", "gs://bucket/a.tar", "s3://bucket/a.tar"])
-def test_a_url_is_refused_in_words(tmp_path, url):
-    """Not "no such file": what is wrong, and what to do instead."""
-    with pytest.raises(AugmarkError, match=f"{url}: is a URL; only local files .*[\\s\\S]*download it first"):
+@pytest.mark.parametrize(
+    ("url", "shown", "words"),
+    [
+        ("https://me:pass@example.org/a.tar?sig=x", "https://example.org/a.tar", "with its size and sha256"),
+        ("gs://bucket/a.tar", "gs://bucket/a.tar", "not staged from here; https is"),
+        ("http://example.org/a.tar", "http://example.org/a.tar", "not staged from here; https is"),
+    ],
+)
+def test_a_url_has_no_digest_of_its_own(tmp_path, url, shown, words):
+    """Not "no such file": what is wrong, and what to do instead; no secret is told."""
+    with pytest.raises(AugmarkError, match=f"{shown}: is a URL.*[\\s\\S]*give the file's path") as refused:
         stage.declare(url, tmp_path)
+    assert words in str(refused.value)
+    assert "pass" not in str(refused.value)
 
 
 def test_damaged_archives_are_refused_as_a_whole(kit, tmp_path):
@@ -307,18 +316,30 @@ def test_the_command_stages_and_reports_errors(kit, tmp_path, request):
     assert "Traceback" not in bad.stderr
 
 
-def test_staging_needs_the_standard_library_only(kit, tmp_path):
-    """-I -S: no site-packages at all, as where nothing is built yet (the bar is tqdm's)."""
+def test_staging_needs_the_standard_library_only(kit, tmp_path, request):
+    """-I -S: no site-packages at all, as on a bare host: a tar is staged and a tarball made."""
+    folder = folder_of(tmp_path / "set", dict(kit.photos(2)))
     source = kit.pack(tmp_path / "a.tar", kit.photos(1))
-    workflow = next(path for path in map(str, sys.path) if path.endswith("workflow"))
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from augmark.data import stage; print(stage.kind_of(sys.argv[2]))"
-    )
-    command = [sys.executable, "-I", "-S", "-c", code, workflow, source]
-    done = subprocess.run(command, capture_output=True, text=True)
+    scripts = request.config.rootpath / "scripts"
+    tar = ["--source", source, "--kind", "tar", "--sha256", sha256(source)]
+    commands = {
+        "staged": ["stage_dataset.py", *tar, "--size", source.stat().st_size, "--output", tmp_path / "out"],
+        "made": ["make_tarball.py", folder, tmp_path / "set.tar"],
+    }
+    for script, *arguments in commands.values():
+        command = [sys.executable, "-I", "-S", scripts / script, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
-    assert (done.stdout, done.stderr) == ("tar\n", "")
+    assert (tmp_path / "out" / "datasets" / f"a.{sha256(source)[:10]}" / "staged.json").exists()
+    declare = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from augmark.data import stage; print(stage.declare(sys.argv[2], sys.argv[3]))"
+    )
+    workflow = request.config.rootpath / "workflow"
+    command = [sys.executable, "-I", "-S", "-c", declare, workflow, tmp_path / "set.tar", tmp_path / "out"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == sha256(tmp_path / "set.tar")
 
 
 def test_moving_the_output_moves_the_dataset(kit, tmp_path):
@@ -330,3 +351,37 @@ def test_moving_the_output_moves_the_dataset(kit, tmp_path):
 
     assert str(tmp_path) not in (moved.parent / "staged.json").read_text()
     assert stage.read_staged(moved)["members"] == 1
+
+
+def test_a_size_that_is_another_is_found_before_copying(kit, tmp_path):
+    """Both sizes, and nothing is staged."""
+    source = kit.pack(tmp_path / "a.tar", kit.photos(1))
+    with pytest.raises(AugmarkError, match=f"has {source.stat().st_size} bytes, but 7 were declared"):
+        stage.stage_dataset(str(source), "tar", sha256(source), tmp_path / "out", size=7)
+    assert [p for p in (tmp_path / "out").rglob("*") if p.is_file()] == []
+
+
+def test_paths_start_at_the_project_s_root(tmp_path, monkeypatch):
+    """Wherever a process runs; absolute ones, a user's home and URLs stay what they are."""
+    monkeypatch.setenv("HOME", "/home/me")
+    for source, expected in {
+        "data/a.tar": str(tmp_path / "data/a.tar"),
+        "/data/a.tar": "/data/a.tar",
+        "~/a.tar": "/home/me/a.tar",
+        "https://example.org/a.tar": "https://example.org/a.tar",
+    }.items():
+        assert expected == stage.located(tmp_path, source)
+
+
+def test_a_leftover_part_is_never_written_through(kit, tmp_path):
+    """A killed run may have left another name of a file in the cache: copying into it would change that."""
+    kept = kit.pack(tmp_path / "kept.tar", kit.photos(1))
+    before = kept.read_bytes()
+    source = kit.pack(tmp_path / "a.tar", kit.photos(2))
+    folder = stage.dataset_folder(tmp_path / "out", "a", sha256(source))
+    folder.mkdir(parents=True)
+    os.link(kept, folder / "dataset.tar.part")
+
+    kit.staged(source, tmp_path / "out")
+
+    assert kept.read_bytes() == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -17,6 +18,7 @@ from augmark.errors import AugmarkError
 CHUNK_BYTES = 1 << 20
 # What a disk must still have free afterwards: a full one breaks every later step and other people's work.
 SPARE_BYTES = 64 << 20
+OTHER_FOLDER = "choose another output folder"
 
 
 @contextmanager
@@ -31,28 +33,68 @@ def whole_file(path: Path, *, part_suffix: str = "part") -> Iterator[Path]:
     Raises:
         AugmarkError: The disk is full, or the folder or file cannot be written.
     """
-    elsewhere = "free some space, or choose another output folder"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AugmarkError(
-            f"the folder cannot be made: {error.strerror}", where=str(path.parent), remedy=elsewhere
-        ) from error
+    make_folder(path.parent)
     part = path.with_name(f"{path.name}.{part_suffix}")
     try:
-        yield part
-        with open(part, "rb") as stream:
-            os.fsync(stream.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        # Other errors inside the block are about what is read there, and are told there.
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT) and str(error.filename) != str(part):
-            raise
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        what = "the disk is full" if full else f"cannot be written: {error.strerror}"
-        raise AugmarkError(what, where=str(path), remedy=elsewhere) from error
+        with disk_words(path, part):
+            yield part
+            with open(part, "rb") as stream:
+                os.fsync(stream.fileno())
+            os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it.
+
+    Raises:
+        AugmarkError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"the folder cannot be made: {error.strerror}"
+        raise AugmarkError(what, where=str(folder), remedy=f"free some space, or {OTHER_FOLDER}") from error
+
+
+@contextmanager
+def disk_words(path: Path, part: Path, otherwise: str = OTHER_FOLDER) -> Iterator[None]:
+    """Say in words that the disk is full, or that ``part``, which becomes ``path``, cannot be written.
+
+    Other errors inside the block are about what is read there, and are told there.
+
+    Raises:
+        AugmarkError: As said.
+    """
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if not full and str(error.filename) != str(part):
+            raise
+        what = "the disk is full" if full else f"cannot be written: {error.strerror}"
+        raise AugmarkError(what, where=str(path), remedy=f"free some space, or {otherwise}") from error
+
+
+@contextmanager
+def alone(lock_file: Path, waits: Callable[[], object]) -> Iterator[None]:
+    """Let one process at a time do what the block does; the lock goes with the process that holds it.
+
+    Args:
+        waits: Called before waiting for another process.
+
+    Raises:
+        AugmarkError: The lock file cannot be written.
+    """
+    make_folder(lock_file.parent)
+    with disk_words(lock_file, lock_file), open(lock_file, "w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waits()
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
@@ -102,8 +144,17 @@ def hash_file(path: Path, label: str) -> str:
         return copy_hashed(stream, None, bar.update)
 
 
-def require_free(folder: Path, needed_bytes: int, what: str) -> None:
+def require_free(
+    folder: Path,
+    needed_bytes: int,
+    what: str,
+    *,
+    otherwise: str = f"{OTHER_FOLDER} with `--config output=FOLDER`",
+) -> None:
     """Refuse to start writing what will not fit.
+
+    Args:
+        otherwise: What to do where no space can be freed.
 
     Raises:
         AugmarkError: The disk that holds ``folder`` has less than ``needed_bytes`` and a reserve free.
@@ -115,7 +166,7 @@ def require_free(folder: Path, needed_bytes: int, what: str) -> None:
             f"{what} needs {human_bytes(needed_bytes)} (and {human_bytes(SPARE_BYTES)} to spare), "
             f"the disk has {human_bytes(free)} free",
             where=str(folder),
-            remedy="free some space, or choose another output folder with `--config output=FOLDER`",
+            remedy=f"free some space, or {otherwise}",
         )
 
 

@@ -16,7 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from tqdm import tqdm
+try:
+    from tqdm import tqdm
+except ModuleNotFoundError:  # on a bare host: lines say the same
+    tqdm = None
 
 # Set by the Snakefile to a lock file's path when a person is looking: jobs' own stderr goes to logs.
 TERMINAL = "AUGMARK_TERMINAL_LOCK"
@@ -65,9 +68,10 @@ class Bar:
         self, label: str, total: int | None, unit: str, terminal: IO[str] | LineBelow | None
     ) -> None:
         self.label, self.total, self.unit, self.done = label, total, unit, 0
-        self._lines = terminal is not sys.stderr
+        drawn = terminal if tqdm else None
+        self._lines = drawn is not sys.stderr
         self._said = time.monotonic()
-        self._bar = terminal and tqdm(
+        self._bar = drawn and tqdm(
             total=total,
             desc=label,
             unit=unit,

@@ -1,5 +1,5 @@
 # From a dataset to the items that every library times.
-#   in:   a tarball, a folder, or the photographs of installed packages (demo)
+#   in:   a tarball, a folder, a file of the web (by the cache), or the photographs of installed packages (demo)
 #   out:  <output>/datasets/<name>.<digest>/{staged.json, dataset.tar}
 #         <output>/datasets/<name>.<digest>/manifest.<digest>.json
 #         <output>/items/<scenario>.<digest>/{index.json, items.bin, files/}
@@ -16,10 +16,12 @@ rule stage_dataset:
         source=RUN.dataset("source"),
         kind=RUN.dataset("kind"),
         sha256=RUN.dataset("digest"),
+        size=RUN.dataset("size"),
         output=PLAN.output,
     shell:
         "exec {params.python:q} scripts/stage_dataset.py --source {params.source:q} --kind {params.kind}"
-        " --sha256 {params.sha256} --name {wildcards.dataset} --output {params.output:q} > {log:q} 2>&1"
+        " --sha256 {params.sha256} --size {params.size} --name {wildcards.dataset} --output {params.output:q}"
+        " > {log:q} 2>&1"
 
 
 rule audit_dataset:

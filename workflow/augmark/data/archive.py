@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import sys
 import tarfile
 import unicodedata
 import zlib
@@ -24,6 +25,29 @@ _OTHERS = {
     b"Rar!": "a rar archive",
 }
 _REPACK = "unpack it and give the folder, or pack it as .tar or .tar.gz"
+_AGAIN = "fetch or pack it again"
+# One byte of deflate can stand for 1032 bytes, and never for more.
+MOST_INFLATED = 1032
+# Of what tarfile reads into memory before it yields a member (long names, pax headers): a resource fork that
+# macOS packs as an attribute takes megabytes, gigabytes are an attack.
+MOST_HEADER_BYTES = 16 << 20
+
+# What desktops leave behind, in one place: no dataset holds it, however it was packed.
+LITTER_FOLDERS = frozenset(
+    (
+        "__MACOSX",
+        ".AppleDouble",
+        ".DocumentRevisions-V100",
+        ".Spotlight-V100",
+        ".TemporaryItems",
+        ".Trashes",
+        ".fseventsd",
+    )
+)
+LITTER_FILES = frozenset(
+    (".DS_Store", ".VolumeIcon.icns", ".apdisk", ".localized", "Icon\r", "Thumbs.db", "desktop.ini")
+)
+_LITTER = {name.lower(): name for name in LITTER_FILES}
 
 
 def sniff(path: Path, where: str) -> str:
@@ -51,15 +75,21 @@ def sniff(path: Path, where: str) -> str:
 
 
 class _LastRead:
-    """A stream that remembers what was read last: the block that tarfile took for the end of the archive."""
+    """A stream that remembers what was read last: the block that tarfile took for the end of the archive.
+
+    At most ``most`` bytes are read at once: a header must not fill the memory.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.last = b""
+        self.most = MOST_HEADER_BYTES
         self.tell = stream.tell
         self.seek = stream.seek
 
     def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= self.most:
+            raise tarfile.ReadError(f"a header of {size} bytes")
         self.last = self._stream.read(size)
         return self.last
 
@@ -74,30 +104,49 @@ def read_members(path: Path, where: str) -> Iterator[tuple[tarfile.TarInfo, tarf
     its end marker and nothing but zeros may follow.
 
     Raises:
-        AugmarkError: It is not a tar, is cut off or damaged, or holds data after its end.
+        AugmarkError: It is not a tar, is cut off or damaged, holds data after its end, or declares what it
+            cannot hold.
     """
-    again = "fetch or pack it again"
     try:
         with open(path, "rb") as raw:
             compressed = raw.read(2) == _GZIP
             raw.seek(0)
+            room = path.stat().st_size * (MOST_INFLATED if compressed else 1)
             stream = _LastRead(gzip.GzipFile(fileobj=raw, mode="rb") if compressed else raw)
             with tarfile.open(fileobj=stream, mode="r:", encoding="utf-8") as tar:
-                while (member := tar.next()) is not None:
+                while (member := _next(tar, stream)) is not None:
+                    _require_possible(member, room, where)
                     yield member, tar
                     tar.members.clear()  # a million of them are not kept
                 end = stream.last
                 if len(end) < tarfile.BLOCKSIZE:
-                    raise AugmarkError("is cut off: it has no end marker", where=where, remedy=again)
+                    raise AugmarkError("is cut off: it has no end marker", where=where, remedy=_AGAIN)
                 if end.strip(b"\0"):
-                    raise AugmarkError("is damaged: a header in it is not one", where=where, remedy=again)
+                    raise AugmarkError("is damaged: a header in it is not one", where=where, remedy=_AGAIN)
                 while chunk := stream.read(1 << 20):
                     if chunk.strip(b"\0"):
                         what = "holds data after its end (damaged, or archives joined)"
-                        raise AugmarkError(what, where=where, remedy=again)
+                        raise AugmarkError(what, where=where, remedy=_AGAIN)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError) as error:
         what = f"cannot be read to its end as a tar archive: {error}"
-        raise AugmarkError(what, where=where, remedy=again) from error
+        raise AugmarkError(what, where=where, remedy=_AGAIN) from error
+
+
+def _next(tar: tarfile.TarFile, stream: _LastRead) -> tarfile.TarInfo | None:
+    stream.most = MOST_HEADER_BYTES
+    member = tar.next()
+    stream.most = sys.maxsize
+    return member
+
+
+def _require_possible(member: tarfile.TarInfo, room: int, where: str) -> None:
+    """Of a size that cannot be, nothing is read: below zero tarfile would go round in circles. (A sparse file
+    may be larger than its archive; it is refused for being one.)"""
+    if member.size < 0 or (member.size > room and not member.issparse()):
+        what = (
+            f"is damaged: {member.name!r} has {member.size} bytes by its header, the archive room for {room}"
+        )
+        raise AugmarkError(what, where=where, remedy=_AGAIN)
 
 
 def read_headers(path: Path, where: str, name: str) -> Iterator[tarfile.TarInfo]:
@@ -127,12 +176,11 @@ def name_key(name: str) -> str:
 def junk_kind(name: str) -> str | None:
     """Which kind of desktop litter a name is, or None."""
     parts = PurePosixPath(name).parts
-    if "__MACOSX" in parts:
-        return "__MACOSX"
+    for part in parts:
+        if part in LITTER_FOLDERS:
+            return part
     last = parts[-1] if parts else ""
-    if last == ".DS_Store" or last.lower() == "thumbs.db":
-        return ".DS_Store" if last == ".DS_Store" else "Thumbs.db"
-    return "._*" if last.startswith("._") else None
+    return _LITTER.get(last.lower()) or ("._*" if last.startswith("._") else None)
 
 
 def unsafe_name(name: str) -> str | None:

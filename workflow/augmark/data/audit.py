@@ -22,7 +22,7 @@ from augmark.data.archive import (
     unsafe_type,
 )
 from augmark.data.decode import DECODERS, VERSIONS, Quarantined, examine
-from augmark.data.stage import read_staged
+from augmark.data.staged import read_staged
 from augmark.errors import AugmarkError
 
 MANIFEST_SCHEMA = "augmark/manifest/1"

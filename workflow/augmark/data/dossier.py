@@ -23,7 +23,7 @@ def terms(stanza: Mapping[str, Any]) -> dict[str, Any]:
     packages = dict.fromkeys(each["package"] for each in photographs)
     licences = dict.fromkeys(each["licence"] for each in photographs)
     return {
-        "origin": stanza.get("origin") or _joined(packages) or public_url(stanza.get("source", "")),
+        "origin": stanza.get("origin") or _joined(packages) or public_url(stanza.get("source") or ""),
         "licence": stanza.get("licence") or _joined(licences),
         "redistribute": stanza.get("redistribute", False),
     }

@@ -6,22 +6,28 @@ import hashlib
 import os
 import stat
 import tarfile
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from augmark.data.archive import junk_kind, unsafe_name
+from augmark.data.archive import junk_kind, name_key, unsafe_name
 from augmark.errors import AugmarkError
 
 
 class FolderFile(NamedTuple):
-    """One file below a folder; ``name`` is relative, with forward slashes."""
+    """One file below a folder, whose ``path`` there it is.
+
+    ``name`` is the same with forward slashes and composed letters (NFC), which not every disk keeps as they
+    were written: wherever a folder lies, it has the same names.
+    """
 
     name: str
     size: int
     mtime_ns: int
     ctime_ns: int
+    path: str
 
 
 def list_folder(folder: Path, where: str) -> list[FolderFile]:
@@ -29,14 +35,15 @@ def list_folder(folder: Path, where: str) -> list[FolderFile]:
 
     Raises:
         AugmarkError: There is none, or something is neither a file nor a folder (links are not followed, so
-            that the digest covers what is measured); every offender is named.
+            that the digest covers what is measured), or names differ by case or Unicode form only (not every
+            disk could hold both); every offender is named.
     """
     files: list[FolderFile] = []
     offenders: list[str] = []
 
     def visit(path: Path, prefix: str) -> None:
         for entry in os.scandir(path):
-            name = prefix + entry.name
+            name = prefix + unicodedata.normalize("NFC", entry.name)
             if junk_kind(name):
                 continue
             status = entry.stat(follow_symlinks=False)
@@ -46,18 +53,31 @@ def list_folder(folder: Path, where: str) -> list[FolderFile]:
             elif stat.S_ISDIR(status.st_mode):
                 visit(Path(entry.path), name + "/")
             else:
-                files.append(FolderFile(name, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+                place = os.path.relpath(entry.path, folder)
+                files.append(FolderFile(name, status.st_size, status.st_mtime_ns, status.st_ctime_ns, place))
 
     visit(folder, "")
+    offenders += _alike(files)
     if offenders:
         raise AugmarkError(
-            f"holds what is no plain file: {', '.join(sorted(offenders))}",
+            f"holds what cannot be packed: {', '.join(sorted(offenders))}",
             where=where,
-            remedy="replace links by copies of their files, and remove the rest",
+            remedy="replace links by copies of their files, rename what is alike, and remove the rest",
         )
     if not files:
         raise AugmarkError("is a folder without files", where=where, remedy="give a folder with images in it")
     return sorted(files, key=lambda file: file.name.encode())
+
+
+def _alike(files: list[FolderFile]) -> list[str]:
+    named: dict[str, list[str]] = {}
+    for file in files:
+        named.setdefault(name_key(file.name), []).append(file.path)
+    return [
+        f"{' and '.join(map(repr, sorted(paths)))} (the same but for case or Unicode form)"
+        for paths in named.values()
+        if len(paths) > 1
+    ]
 
 
 def folder_litter(folder: Path) -> dict[str, int]:
@@ -111,7 +131,7 @@ def _digest(
 ) -> str:
     total = hashlib.sha256()
     for file in files:
-        with _opened(folder, file.name) as raw:
+        with _opened(folder, file.path) as raw:
             stream = _Hashing(raw, seen)
             try:
                 if tar is not None:

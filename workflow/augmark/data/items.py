@@ -22,7 +22,7 @@ from augmark.data.archive import junk_kind, plain_name, read_members
 from augmark.data.audit import read_manifest
 from augmark.data.decode import decode_pillow, strict_pillow
 from augmark.data.itemfile import ALIGNMENT_BYTES, BIN_NAME, FILES_NAME, INDEX_NAME, ITEMS_SCHEMA, open_items
-from augmark.data.stage import read_staged
+from augmark.data.staged import read_staged
 from augmark.data.views import alike, check_views, stack
 from augmark.errors import AugmarkError
 

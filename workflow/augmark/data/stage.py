@@ -1,25 +1,40 @@
-"""Stage a dataset: a demo, a tarball or a folder becomes one checked tar under its digest.
+"""Stage a dataset: a demo, a tarball, a folder or a download becomes one checked tar under its digest.
 
 Standard library only (the demo builder is imported when it is asked for).
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from augmark import files
 from augmark.cell import DIGEST_LENGTH, short_digest
 from augmark.data import archive
+from augmark.data.dossier import public_url
 from augmark.data.folder import FolderFile, folder_digest, folder_litter, list_folder, pack_folder
+from augmark.data.staged import STAGED_SCHEMA, read_staged
 from augmark.errors import AugmarkError
 
-STAGED_SCHEMA = "augmark/staged/1"
 MEMO_SCHEMA = "augmark/declared/1"
 KINDS = ("demo", "tar", "tar.gz", "folder")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+HTTPS = "https://"
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is a URL, and no path."""
+    return _URL.match(source) is not None
+
+
+def located(root: Path, source: str) -> str:
+    """A source as every process finds it: relative paths start at the project's root; URLs stay."""
+    return source if is_url(source) else str(root / Path(source).expanduser())
 
 
 def kind_of(source: str) -> str:
@@ -34,7 +49,7 @@ def kind_of(source: str) -> str:
 
 def dataset_name(source: str) -> str:
     """The kebab-case name of a source: ``/data/My Photos.tar.gz`` is ``my-photos``."""
-    stem = re.sub(r"\.(tar|tar\.gz|tgz)$", "", Path(source).expanduser().resolve().name, flags=re.IGNORECASE)
+    stem = re.sub(r"\.(tar|tar\.gz|tgz)$", "", _file_name(source), flags=re.IGNORECASE)
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "dataset"
 
 
@@ -69,7 +84,12 @@ def declare(source: str, output_dir: Path | str) -> str:
 
 
 def stage_dataset(
-    source: str, kind: str, declared_digest: str, output_dir: Path | str, name: str | None = None
+    source: str,
+    kind: str,
+    declared_digest: str,
+    output_dir: Path | str,
+    name: str | None = None,
+    size: int | None = None,
 ) -> Path:
     """Make ``<output>/datasets/<name>.<digest10>/`` with ``dataset.tar`` and, last, ``staged.json``.
 
@@ -77,10 +97,11 @@ def stage_dataset(
     is then gzip under the name ``dataset.tar``, and ``staged.json`` says so.
 
     Args:
-        source: A path; of the demo, its name.
+        source: A path or an https URL (whose file is kept in the cache); of the demo, its name.
         kind: One of ``KINDS``.
         declared_digest: The sha256 that the plan was made with, 64 hexadecimal digits.
         name: The dataset's name; by default that of the source.
+        size: Bytes of the tarball as declared, or None.
 
     Returns:
         The folder.
@@ -100,21 +121,22 @@ def stage_dataset(
     staged_json, tar_path = folder / "staged.json", folder / "dataset.tar"
     staged_json.unlink(missing_ok=True)
     with files.whole_file(tar_path) as part:
-        sha256, tar_sha256 = _copy(source, kind, part, name)
+        part.unlink(missing_ok=True)  # of a killed run: it may be another name of a file in the cache
+        sha256, tar_sha256 = _bring(source, kind, part, name, declared_digest, size)
         _require_declared(source, kind, declared_digest, sha256)
         members = sum(1 for _ in archive.read_headers(part, source, name))
         if not members:
             raise AugmarkError("is an archive of nothing", where=source, remedy="pack the images again")
         compressed = archive.sniff(part, source) == "tar.gz"
-        size = part.stat().st_size
+        staged_bytes = part.stat().st_size
     description = {
         "schema": STAGED_SCHEMA,
         "name": name,
         "kind": kind,
-        "source": name if kind == "demo" else _local(source).name,
+        "source": name if kind == "demo" else _file_name(source),
         "sha256": sha256,
         "tar_sha256": tar_sha256,
-        "bytes": size,
+        "bytes": staged_bytes,
         "members": members,
         # Of a folder, what was left out; an archive's own litter is counted by the audit.
         "junk": folder_litter(_local(source)) if kind == "folder" else {},
@@ -124,30 +146,18 @@ def stage_dataset(
     return folder
 
 
-def read_staged(tar_path: Path) -> dict[str, Any]:
-    """The ``staged.json`` beside a staged tar, after checking that the tar is still the one it describes.
-
-    Raises:
-        AugmarkError: The tar or its description is missing, or the bytes are others.
-    """
-    remedy = f"remove the folder {tar_path.parent} and stage again"
-    staged = files.read_json(tar_path.parent / "staged.json", STAGED_SCHEMA, remedy=remedy)
-    if not tar_path.is_file():
-        raise AugmarkError("is not there", where=str(tar_path), remedy=remedy)
-    found = files.hash_file(tar_path, f"check {staged['name']}")
-    if found != staged["tar_sha256"]:
-        what = f"was changed after staging: sha256 {staged['tar_sha256']}, now {found}"
-        raise AugmarkError(what, where=str(tar_path), remedy=remedy)
-    return staged
+def _file_name(source: str) -> str:
+    return Path(urlsplit(source).path).name if is_url(source) else Path(source).expanduser().resolve().name
 
 
 def _local(source: str) -> Path:
-    if _URL.match(source):
-        raise AugmarkError(
-            "is a URL; only local files and folders are staged here",
-            where=source,
-            remedy="download it first and give the path of the file",
-        )
+    if is_url(source):
+        shown, by_hand = public_url(source) or source, "download it and give the file's path"
+        if source.startswith(HTTPS):
+            what = "is a URL, and what it holds is not known before it is downloaded"
+            remedy = f"put it into config/datasets.yaml with its size and sha256, or {by_hand}"
+            raise AugmarkError(what, where=shown, remedy=remedy)
+        raise AugmarkError("is a URL that is not staged from here; https is", where=shown, remedy=by_hand)
     path = Path(source).expanduser()
     if path.is_dir() or path.is_file():
         return path
@@ -184,17 +194,67 @@ def _read_digest(path: Path, kind: str, source: str, name: str) -> str:
             return files.copy_hashed(stream, None, bar.update)
 
 
-def _copy(source: str, kind: str, part: Path, name: str) -> tuple[str, str]:
-    """Write the source's tar to ``part``; return the dataset's sha256 and the tar's."""
+def _bring(source: str, kind: str, part: Path, name: str, declared: str, size: int | None) -> tuple[str, str]:
+    """Make ``part`` the source's tar; return the dataset's sha256 and the tar's."""
     if kind == "demo":
         return _build_demo(part)
-    from augmark.progress import progress
-
+    if source.startswith(HTTPS):
+        kept = _downloaded(source, part.parent, name, declared, size)
+        _require_kind(kept, kind, source)
+        return _link(kept, part, name, declared)
     path = _local(source)
-    found = kind_of(source)
+    _require_kind(path, kind, source)
+    if kind != "folder" and size not in (None, path.stat().st_size):
+        what = f"has {path.stat().st_size} bytes, but {size} were declared"
+        raise AugmarkError(what, where=source, remedy="give the right file, or correct config/datasets.yaml")
+    return _copy(path, source, part, name)
+
+
+def _require_kind(path: Path, kind: str, source: str) -> None:
+    found = "folder" if path.is_dir() else archive.sniff(path, source)
     if (found == "folder") != (kind == "folder"):
         raise AugmarkError(f"is a {found}, not a {kind}", where=source, remedy=f"declare kind: {found}")
-    listing = list_folder(path, source) if kind == "folder" else None
+
+
+def _downloaded(source: str, folder: Path, name: str, declared: str, size: int | None) -> Path:
+    """The file of a URL in the cache, where the next output folder finds it too."""
+    from augmark.cache import download_path
+    from augmark.data.download import download
+
+    kept = download_path(name, declared)
+    if size is not None and not _same_disk(kept.parent, folder):
+        files.require_free(folder, size, f"staging {name}")
+    download(source, kept, size=size, sha256=declared, say=_say)
+    return kept
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _same_disk(one: Path, other: Path) -> bool:
+    for folder in (one, other):
+        files.make_folder(folder)
+    return one.stat().st_dev == other.stat().st_dev
+
+
+def _link(kept: Path, part: Path, name: str, digest: str) -> tuple[str, str]:
+    """Another name for a file of the cache, which takes no room; a copy where the disk does not allow that.
+
+    Safe because nothing writes into either (both are replaced whole, and read-only), and whoever reads a
+    staged tar checks its digest. A user's own file is always copied: it may be written to.
+    """
+    try:
+        os.link(kept, part)
+    except OSError:  # another disk, or one without links
+        return _copy(kept, str(kept), part, name)
+    return digest, digest
+
+
+def _copy(path: Path, source: str, part: Path, name: str) -> tuple[str, str]:
+    from augmark.progress import progress
+
+    listing = list_folder(path, source) if path.is_dir() else None
     total = _total(path, listing)
     # A tar's header and padding take up to 1 KiB for each file.
     files.require_free(part.parent, total + 1024 * len(listing or ()), f"staging {name}")
