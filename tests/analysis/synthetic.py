@@ -44,6 +44,14 @@ HOST = {
     "gpus": None,
     "gpu_driver": None,
 }
+FOUND_MACHINE = {
+    "label": f"{MACHINE}: Test CPU @ 2.00GHz, 2 processors, 8.0 GiB",
+    "found": {
+        **{name: HOST[name] for name in ("cpu_model", "cpus", "memory_bytes", "architecture")},
+        **{name: HOST[name] for name in ("hardware", "hypervisor", "virtual", "gpus")},
+    },
+}
+NO_ENERGY = {"unavailable": "no counter of a package"}
 DATASET = {
     "name": "demo",
     "kind": "demo",
@@ -77,6 +85,7 @@ ORIGIN = {
     "digest": "ab" * 5,
     "started": "2026-11-01T10:00:00.000000+00:00",
     "host": HOST,
+    "machine": FOUND_MACHINE,
     "environment": {"lock_digest": "lock000000", "python": "3.11.5", "variables": VARIABLES},
     "code": {"digest": "codecarry0", "git_commit": "c0ffee", "git_dirty": True},
     "load_before": [0.1, 0.2, 0.3],
@@ -204,7 +213,7 @@ def _record_row(
         minute = f"2026-11-30T10:0{repeat % 10}"
         row.update(loops=10, items=32, form=form, dtype=dtype, shape="375x500x3", process=1, warmups=[0.1])
         row.update(started=f"{minute}:00.000000+00:00", ended=f"{minute}:30.000000+00:00")
-        row.update(wall_seconds=1.0, timed_seconds=0.8)
+        row.update(wall_seconds=1.0, timed_seconds=0.8, energy=NO_ENERGY)
     if told["status"] == "slow":
         row.update(reason="0.06 s per item, floor 0.05 s")
     return {**row, **told}
@@ -235,7 +244,7 @@ def make_record(
         if told is not None:
             rows.append(_record_row(planned, told, library, repeat, session))
     whole = {
-        "schema": "augmark/record/3",
+        "schema": "augmark/record/4",
         "question": plan["question"],
         "repeats": plan["repeats"],
         "cell": {name: cell[name] for name in ("machine", "scenario", "mode", "library", "device", "repeat")},
@@ -272,6 +281,7 @@ def make_record(
             "heights": [375, 375, 375],
         },
         "host": HOST,
+        "machine": FOUND_MACHINE,
         "code": {"digest": "code000000", "git_commit": None, "git_dirty": None},
         "library_version": "1.2.3",
         "processes": [],

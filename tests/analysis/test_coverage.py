@@ -229,6 +229,7 @@ def test_rendered_grid():
     text = render(cover(plan, [make_record(plan, "pillow", 0, {"Flip": measured(1.0)})]))
     assert text.splitlines() == [
         "local-3f9a image-rgb micro cpu",
+        "machine: local-3f9a: Test CPU @ 2.00GHz, 2 processors, 8.0 GiB",
         "",
         "library  planned  with number  ok  unsupported",
         "pillow      2          1       1        1",

@@ -288,6 +288,24 @@ def test_the_files_say_the_same(tmp_path):
     assert [path.read_bytes() for path in paths[:3]] == [path.read_bytes() for path in paths[3:]]
 
 
+def test_energy_is_in_the_report_where_the_plan_file_asks_for_it():
+    """Joules of each condition, or the reason why there are none; nothing is decided by them."""
+    quiet = three()
+    assert json.loads(render_json(quiet, report(quiet)))["energy"] is None
+    assert "Energy" not in render_markdown(quiet, report(quiet))
+    asking = three()
+    asking.plan["question"]["energy"] = True
+    answer = report(asking)
+    page = render_markdown(asking, answer)
+    assert "## Energy: joules per item\n" in page
+    assert "Energy was not measured: no counter of a package." in page
+    assert "No verdict rests on energy." in page
+    told = json.loads(render_json(asking, answer))["energy"]
+    assert "no counter of a package" == told["unavailable"]
+    assert {"before", "after", "aside"} <= {row["library"] for row in told["rows"]}
+    assert {None} == {row["joules_per_item"] for row in told["rows"]}
+
+
 def test_the_terminal_is_told_every_verdict():
     """One line per row, the counts with their denominator, and what fails."""
     analysis = three()

@@ -73,7 +73,7 @@ def test_markdown_of_a_small_table():
     ]
     for note in (
         "Measured on 2026-11-30.",
-        "Machine local-3f9a: Test CPU @ 2.00GHz, 2 processors; threads per library: 1.",
+        "Machine local-3f9a: Test CPU @ 2.00GHz, 2 processors, 8.0 GiB; threads per library: 1.",
         "Kornia 1.2.3 (float32 1CHW in \\[0, 1\\]), Pillow 1.2.3 (uint8 HWC); Python 3.11.7",
         "(sha256 dddddddddd, manifest mmmmmmmmmm, items items00000); items per row: 32.",
         "Rows with a number, of those planned: Kornia 1 of 1, Pillow 1 of 1.",

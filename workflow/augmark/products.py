@@ -45,6 +45,7 @@ def products(plan: Plan) -> list[Product]:
         Product("summarize", ("tables/summary.csv",)),
         *([] if plan.content["question"] else [Product("claims", ("tables/claims.md", "tables/claims.csv"))]),
         Product("efficiency", ("tables/efficiency.csv",)),
+        Product("energy_table", ("tables/energy.csv", "tables/energy.md")),
         Product("efficiency_figure", _drawn("efficiency")),
         *_of_tables(plan),
         *_swept(plan),

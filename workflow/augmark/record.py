@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -17,9 +18,14 @@ from augmark.errors import AugmarkError
 from augmark.files import whole_file
 from augmark.modes import PLAIN
 
-SCHEMA = "augmark/record/3"
+SCHEMA = "augmark/record/4"
 # Records keep the schema that they name, and are checked under it.
-SCHEMA_FILES = {"augmark/record/2": "record-2.schema.json", SCHEMA: "record-3.schema.json"}
+SCHEMA_FILES = {
+    "augmark/record/2": "record-2.schema.json",
+    "augmark/record/3": "record-3.schema.json",
+    SCHEMA: "record-4.schema.json",
+}
+DAMAGED_REMEDY = "delete the file and run the same command again: only this cell is measured again"
 MEASURED = ("ok", "slow")
 STATUSES = (*MEASURED, "unsupported", "excluded", "failed", "invalid", "oom", "timeout", "crashed")
 ROW_FIELDS = [
@@ -45,6 +51,7 @@ ROW_FIELDS = [
     "ended",
     "wall_seconds",
     "timed_seconds",
+    "energy",
     "flags",
     "carried",
     "carried_from",
@@ -73,6 +80,7 @@ RECORD_FIELDS = [
     "environment",
     "dataset",
     "host",
+    "machine",
     "code",
     "library_version",
     "processes",
@@ -137,9 +145,14 @@ def problems(record: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def row_problems(row: Mapping[str, Any]) -> Iterable[str]:
+def row_fields(schema: str) -> list[str]:
+    """The fields of a row under a schema: energy came with record/4."""
+    return [name for name in ROW_FIELDS if name != "energy" or schema == SCHEMA]
+
+
+def row_problems(row: Mapping[str, Any], schema: str = SCHEMA) -> Iterable[str]:
     """What is wrong with one row, in words: fields, and whether its status and its numbers agree."""
-    for name in ROW_FIELDS:
+    for name in row_fields(schema):
         if name not in row:
             yield f"field {name} is missing"
             return
@@ -151,8 +164,29 @@ def row_problems(row: Mapping[str, Any]) -> Iterable[str]:
             yield f"status {status} needs positive finite values, found {values!r}"
     elif values is not None:
         yield f"status {status} carries no numbers, found {values!r}"
+    if schema == SCHEMA:
+        yield from _energy_problems(row["energy"], status in MEASURED)
     if status not in ("ok",) and not str(row["reason"] or "").strip():
         yield f"status {status} has no reason"
+
+
+def _energy_problems(energy: Mapping[str, Any] | None, measured: bool) -> Iterable[str]:
+    """A row with numbers has an energy or the reason why not; its joules follow from their parts."""
+    if energy is None or not measured:
+        if measured or energy is not None:
+            yield f"energy is {energy!r}, of a row {'with' if measured else 'without'} numbers"
+        return
+    if "unavailable" in energy:
+        if not str(energy["unavailable"] or "").strip():
+            yield "energy is unavailable without a reason"
+        return
+    joules, each = energy["joules"], energy["joules_per_item"]
+    if not all(joules > 0 for joules in (joules, energy["window_seconds"], *energy["parts"].values())):
+        yield f"energy is not positive: {joules!r} J"
+    if not math.isclose(joules, sum(energy["parts"].values()), rel_tol=1e-9):
+        yield f"energy is {joules} J, its parts make {sum(energy['parts'].values())} J"
+    if not math.isclose(each * energy["items"], joules, rel_tol=1e-9):
+        yield f"energy is {joules} J of {energy['items']} items, and {each} J per item"
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -161,18 +195,19 @@ def read_record(path: Path) -> dict[str, Any]:
     Raises:
         AugmarkError: It cannot be read, is not whole, or is not the cell that its path says.
     """
-    remedy = "delete the file and run the same command again: only this cell is measured again"
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise AugmarkError(f"the record cannot be read: {error}", where=str(path), remedy=remedy) from error
+        raise AugmarkError(
+            f"the record cannot be read: {error}", where=str(path), remedy=DAMAGED_REMEDY
+        ) from error
     found = problems(record) if isinstance(record, dict) else ["not a JSON object"]
     if not found:
         cell, digest = parse_record_path(path.as_posix())
         if cell != Cell(**record["cell"]) or digest != record["digest"]:
             found = [f"the path says {cell} {digest}, the record {record['cell']} {record['digest']}"]
     if found:
-        raise AugmarkError("; ".join(found[:5]), where=str(path), remedy=remedy)
+        raise AugmarkError("; ".join(found[:5]), where=str(path), remedy=DAMAGED_REMEDY)
     return record
 
 
@@ -201,10 +236,12 @@ def write_once(path: Path, content: Mapping[str, Any]) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise AugmarkError(
-            f"cannot write: {error.strerror}",
+            "cannot write: the disk is full" if full else f"cannot write: {error.strerror}",
             where=str(path),
-            remedy="free some disk space and run the same command again",
+            remedy="free some disk space and run the same command again: what is there stays, and only what "
+            "is missing is measured",
         ) from error
     finally:
         if temporary is not None:

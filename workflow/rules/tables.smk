@@ -1,8 +1,8 @@
 # From one machine's records to what a reader is given. Nothing here runs a library.
 #   in:   <output>/records/<machine>/records.parquet, <output>/plan/<machine>.plan.json (titles, notes, policy),
 #         <output>/tables/equivalence.csv
-#   out:  <output>/tables/{<table>.md, <table>.csv, <table>.tex, summary.csv, efficiency.csv, bounds.csv,
-#                           coverage.txt}
+#   out:  <output>/tables/{<table>.md, <table>.csv, <table>.tex, summary.csv, efficiency.csv, energy.{csv, md},
+#                           bounds.csv, coverage.txt}
 #         <output>/figures/{<table>, <table>.coverage, <table>.bounds, efficiency}.{pdf, png}
 
 # What is the same work (rule equivalence): only such rows are compared.
@@ -76,6 +76,23 @@ rule efficiency:
         python=sys.executable,
     shell:
         "exec {params.python:q} scripts/efficiency.py --plan {params.plan:q} --records {input.records:q}"
+        " --out {output:q} > {log:q} 2>&1"
+
+
+rule energy_table:
+    input:
+        records=RUN.records(),
+        plan=planning.current_file(PLAN),
+        again=planning.again_file(PLAN),
+    output:
+        expand(f"{PLAN.products}/tables/energy.{{ending}}", ending=["csv", "md"]),
+    log:
+        f"{PLAN.output}/logs/energy_table.log",
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python:q} scripts/energy_table.py --plan {params.plan:q} --records {input.records:q}"
         " --out {output:q} > {log:q} 2>&1"
 
 

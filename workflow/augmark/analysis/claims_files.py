@@ -10,6 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from augmark.analysis.claims import Verdict, judge
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.frame import write_text
 from augmark.analysis.markdown import escape
 from augmark.analysis.numbers import figure
@@ -42,10 +43,11 @@ def write_claims(analysis: Analysis, paths: Sequence[Path]) -> None:
     Raises:
         AugmarkError: Another suffix.
     """
-    verdicts = judge(analysis.plan["claims"], analysis)
+    verdicts, records = judge(analysis.plan["claims"], analysis), analysis.records
+    found = machine_words(records.machine, records.frame)
     for path in paths:
         if path.suffix == ".md":
-            write_text(path, render(verdicts, analysis.plan, analysis.records.machine))
+            write_text(path, render(verdicts, analysis.plan, found))
         elif path.suffix == ".csv":
             write_text(path, render_csv(verdicts))
         else:

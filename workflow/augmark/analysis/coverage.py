@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.frame import CELL, COLUMNS, NAME, PLACE, frame_of
 from augmark.analysis.gather import record_lines
 from augmark.analysis.marks import SHOWN, symbols
@@ -207,7 +208,8 @@ def render(coverage: Coverage, *, grid: bool = True) -> str:
     text: list[str] = []
     keys = ["machine", "scenario", "mode", "device"]
     for place, rows in coverage.rows.groupby(keys, sort=False):
-        text += [" ".join(map(str, place)), "", *_lines(status_counts(rows), "library"), ""]
+        found = f"machine: {machine_words(str(place[0]), rows)}"
+        text += [" ".join(map(str, place)), found, "", *_lines(status_counts(rows), "library"), ""]
         if grid:
             text += [*_lines(status_grid(rows), "transform"), "", legend(rows["status"]), ""]
     missing = coverage.missing

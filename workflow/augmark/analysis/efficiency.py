@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.frame import CELL
 from augmark.analysis.planned import PlanContent, is_control
 
@@ -19,6 +20,8 @@ COLUMNS = ["machine", "scenario", "mode", "library", "timed_share"]
 
 def timed_shares(frame: pd.DataFrame) -> pd.DataFrame:
     """``machine scenario mode library timed_share``, one line per library, in alphabetical order.
+
+    And ``machine_found``: what the machine was found to be.
 
     The share is seconds inside timers over wall seconds, both summed over the library's cells in which the
     job timed a row itself. Carried rows cost nothing now, and a row without a number is not timed: a cell
@@ -30,6 +33,11 @@ def timed_shares(frame: pd.DataFrame) -> pd.DataFrame:
     sums = cells.groupby(keys)[["cell_timed_seconds", "cell_wall_seconds"]].sum()
     share = sums["cell_timed_seconds"] / sums["cell_wall_seconds"].where(sums["cell_wall_seconds"] > 0)
     libraries = frame[keys].drop_duplicates().sort_values(keys, ignore_index=True)
+    found = {
+        machine: machine_words(str(machine), frame[frame["machine"] == machine])
+        for machine in libraries["machine"].unique()
+    }
+    libraries["machine_found"] = libraries["machine"].map(found)
     return libraries.merge(share.rename("timed_share").reset_index(), how="left", on=keys)
 
 

@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from augmark.analysis.drawing import BAND, GRID, MUTED, headline, save, series, style
 from augmark.analysis.efficiency import WITH_TARGET
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.marks import INTERVALS, SHOWN, mark_letter, order_marks, symbols, worst
 from augmark.analysis.numbers import joined
 from augmark.analysis.planned import PlanContent, is_control, library_title, table_rows
@@ -63,10 +64,9 @@ def by_speed(summary: pd.DataFrame) -> list[str]:
 
 
 def subtitle(analysis: Analysis) -> str:
-    host, plan = analysis.records.host, analysis.plan
+    plan, records = analysis.plan, analysis.records
     stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
-    processor = host.get("cpu_model") or "processor unknown"
-    return f"Depth {plan['depth']}{stamp}, machine {analysis.records.machine}, {processor}"
+    return f"Depth {plan['depth']}{stamp}, machine {machine_words(records.machine, records.frame)}"
 
 
 def _bars_note(summary: pd.DataFrame, rules: Rules) -> str:
@@ -322,7 +322,7 @@ def efficiency(shares: pd.DataFrame, plan: PlanContent, paths: Sequence[Path]) -
 
 def _about_shares(shares: pd.DataFrame, plan: PlanContent) -> list[str]:
     stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
-    machines = joined(sorted(shares["machine"].unique()))
+    machines = "; ".join(sorted(shares["machine_found"].unique()))
     key = f"Dashed: target, {plan['policy']['timed_share_target']:.0%}. Grey: controls."
     lines = [f"Depth {plan['depth']}{stamp}, machine {machines}", key]
     if not shares["mode"].isin(WITH_TARGET).all():

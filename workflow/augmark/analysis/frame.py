@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from augmark.errors import AugmarkError
 from augmark.files import whole_file
 
-FORMAT = "augmark/records/3"
+FORMAT = "augmark/records/4"
 META_KEY = b"augmark"
 
 # Where a row stands: a place is a cell without its repeat.
@@ -63,6 +63,14 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("ended", _TEXT),
     ("row_wall_seconds", _REAL),
     ("row_timed_seconds", _REAL),
+    ("energy_source", _TEXT),
+    ("joules_per_item", _REAL),
+    ("energy_joules", _REAL),
+    ("energy_window_seconds", _REAL),
+    ("energy_items", _WHOLE),
+    ("energy_parts", _TEXT),  # what is in the joules: package, dram, gpu
+    ("energy_coarse", _FLAG),
+    ("energy_reason", _TEXT),  # why there are no joules, or not those of a part
     ("cell_wall_seconds", _REAL),
     ("cell_timed_seconds", _REAL),
     ("cell_started", _TEXT),
@@ -73,6 +81,7 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("depth", _TEXT),
     ("campaign", _TEXT),
     ("library_version", _TEXT),
+    ("machine_label", _TEXT),  # what the host that measured the row was found to be
     ("lock_digest", _TEXT),
     ("dataset_name", _TEXT),
     ("dataset_digest", _TEXT),

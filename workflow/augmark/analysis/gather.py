@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from augmark.analysis.alike import contract
+from augmark.analysis.found_machine import label_of
 from augmark.analysis.frame import NAME, PARTS, write_records
 from augmark.analysis.planned import PlanContent, planned_cells, record_key
 from augmark.cell import Cell, parse_record_path
@@ -105,7 +106,8 @@ def record_lines(record: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
         alike = contract(
             _contract_facts(record, source, planned.get((row["transform"], row["condition"]), {}))
         )
-        lines.append({**whole, **_measured_by(source), "contract": alike, **_row_fields(row)})
+        found = {**_measured_by(source), "machine_label": label_of(record, source)}
+        lines.append({**whole, **found, "contract": alike, **_row_fields(row)})
     return lines
 
 
@@ -189,6 +191,7 @@ def _row_fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "carried": row["carried"],
         "row_digest": row["digest"],
         **_loader_fields(row.get("loader")),
+        **_energy_fields(row.get("energy")),
     }
 
 
@@ -201,6 +204,24 @@ def _loader_fields(loader: Mapping[str, Any] | None) -> dict[str, Any]:
         **{name: loader[name] for name in (*same, "bound_by", "oversubscribed")},
         "thread_policy": loader["policy"],
         **{f"{part}_seconds": loader["split"][f"{part}_seconds_per_item"] for part in PARTS},
+    }
+
+
+def _energy_fields(energy: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The columns of energy; none for a row without a number, or of a record before record/4."""
+    if energy is None:
+        return {}
+    if "unavailable" in energy:
+        return {"energy_reason": energy["unavailable"]}
+    return {
+        "energy_source": energy["source"],
+        "joules_per_item": energy["joules_per_item"],
+        "energy_joules": energy["joules"],
+        "energy_window_seconds": energy["window_seconds"],
+        "energy_items": energy["items"],
+        "energy_parts": ", ".join(sorted(energy["parts"])),
+        "energy_coarse": energy["coarse"],
+        "energy_reason": "; ".join(f"no {part}: {why}" for part, why in energy["missing"].items()) or None,
     }
 
 

@@ -53,6 +53,7 @@ _FIGURES = [
     "ended",
 ]
 _DIGESTS = [
+    "machine_label",
     "row_digest",
     "cell_digest",
     "lock_digest",
@@ -64,7 +65,7 @@ _DIGESTS = [
 COLUMNS = ["table", "depth", "kind", *ROW, *_FIGURES, *_DIGESTS]
 
 
-def _field(value: Any) -> str:
+def field(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return "; ".join(value)
     if value is None or value is pd.NA or value != value:
@@ -86,5 +87,5 @@ def render(table: Table, plan: PlanContent) -> str:
         digests = joined.loc[tuple(line[name] for name in ROW)]
         kind = "control" if is_control(plan, line["library"]) else "library"
         fields = {**line, **digests.to_dict(), "table": table.name, "depth": plan["depth"], "kind": kind}
-        writer.writerow([_field(fields[name]) for name in COLUMNS])
+        writer.writerow([field(fields[name]) for name in COLUMNS])
     return out.getvalue()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from augmark.analysis.coverage import Coverage
 from augmark.analysis.marks import SHOWN
-from augmark.modes import MODES, accelerator
+from augmark.config.select import campaign_tables
+from augmark.config.settings import Settings
+from augmark.machines.abilities import not_for
+from augmark.plan import Plan
 
 KEYS = ["scenario", "mode", "library", "device"]
 
@@ -61,18 +64,21 @@ def not_planned(
             ]
             planned = any(key[:2] == (scenario, mode) for key in there)
             if not planned:
-                said.append(f"{scenario} {mode}: no row here ({_why(mode, machine)})")
+                why = not_for(machine, scenario, mode) or "not selected, or nothing of it at this depth"
+                said.append(f"{scenario} {mode}: not-run, no row here: {why}")
             elif lacking:
                 said.append(f"{scenario} {mode}: not offered by {', '.join(lacking)} (libraries.yaml)")
     return said
 
 
-def _why(mode: str, machine: Mapping[str, Any]) -> str:
-    if MODES[mode].copies and accelerator(machine["devices"]) is None:
-        return "no device to copy to on this machine"
-    if mode not in machine.get("measures", {}).get("modes", [mode]):
-        return f"machines.yaml: {machine['id']} is not for this mode"
-    return "not selected, or nothing of it at this depth"
+def without_cells(settings: Settings, plans: Sequence[Plan]) -> Iterator[str]:
+    """In words, the campaign's tables that have no cell on any planned machine because of what these are."""
+    planned = {tuple(key.split("/")[:2]) for plan in plans for key in plan.content["definitions"]}
+    for name in campaign_tables(settings, settings.config["campaign"]):
+        place = settings.tables[name]["scenario"], settings.tables[name]["mode"]
+        reason = not_for(plans[0].content["machine_stanza"], *place)
+        if place not in planned and reason:
+            yield f"table {name}: not-run: {reason}"
 
 
 def render(lines: pd.DataFrame) -> str:

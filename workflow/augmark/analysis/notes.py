@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from augmark.analysis.claim_notes import notes_of_claims
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.frame import Records
 from augmark.analysis.marks import INTERVALS
 from augmark.analysis.mode_notes import notes_of_mode
@@ -76,13 +77,11 @@ def _reading(numbered: pd.DataFrame, rules: Rules) -> str:
 
 
 def _machine(records: Records, raw: pd.DataFrame) -> str:
-    host = records.host
-    cpus = f", {host['cpus']} processors" if host.get("cpus") else ""
     # Those of a worker are a matter of its loader's policy.
     batched = mode_facts(raw["mode"].iloc[0]).batched
     threads = [] if batched else _texts(raw["threads_declared"])
     declared = f"; threads per library: {joined(threads)}" if threads else ""
-    return f"Machine {records.machine}: {host.get('cpu_model') or 'processor unknown'}{cpus}{declared}."
+    return f"Machine {machine_words(records.machine, raw)}{declared}."
 
 
 def _versions(plan: PlanContent, numbered: pd.DataFrame, raw: pd.DataFrame) -> str:

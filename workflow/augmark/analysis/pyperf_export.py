@@ -48,11 +48,18 @@ def suite_of(record: Mapping[str, Any]) -> pyperf.BenchmarkSuite | None:
             "condition": row["condition"],
             "date": row["started"],
             "status": row["status"],
+            **_energy(row.get("energy") or {}),
         }
         warmups = [(row["loops"], seconds) for seconds in row["warmups"]]
         run = pyperf.Run(row["values"], warmups=warmups, metadata=metadata, collect_metadata=False)
         benchmarks.append(pyperf.Benchmark([run]))
     return pyperf.BenchmarkSuite(benchmarks) if benchmarks else None
+
+
+def _energy(energy: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row took, where that is known: a benchmark is of seconds, so it stands beside them."""
+    names = {"joules_per_item": "joules_per_item", "energy_source": "source"}
+    return {name: energy[key] for name, key in names.items() if key in energy}
 
 
 def export(record: Mapping[str, Any], path: Path) -> bool:

@@ -12,6 +12,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from augmark.analysis import energy
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.frame import write_text
 from augmark.analysis.markdown import escape
 from augmark.analysis.numbers import figure, joined, one_line
@@ -90,6 +92,7 @@ def render_json(analysis: Analysis, answer: Answer) -> str:
         "question": answer.question,
         "overrides": overridden(plan),
         "machine": plan["machine"],
+        "machine_found": machine_words(plan["machine"], analysis.records.frame),
         "depth": plan["depth"],
         "repeats": plan["repeats"]["first"],
         "margin": rules.margin,
@@ -101,8 +104,19 @@ def render_json(analysis: Analysis, answer: Answer) -> str:
         "failing": len(answer.failing),
         "exit": {"status": 1 if len(answer.failing) or answer.unjudged else 0, "why": outcome(answer)},
         "pairings": [_pairing(answer, pairing) for pairing in answer.pairings],
+        "energy": _energy(analysis) if answer.question["energy"] else None,
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
+def _energy(analysis: Analysis) -> dict[str, Any]:
+    """Joules per item of each condition's rows, and why there are none where no row has any."""
+    lines = energy.energy_lines(analysis)
+    rows = [
+        {name: None if _is_none(value) else value for name, value in line.items()}
+        for line in lines.to_dict("records")
+    ]
+    return {"unavailable": energy.common_reason(lines), "rows": rows}
 
 
 def _ground(its: Ground) -> dict[str, Any]:
@@ -141,6 +155,9 @@ def render_markdown(analysis: Analysis, answer: Answer) -> str:
         for pairing in answer.pairings:
             if pairing.group == group["name"]:
                 parts += [*_table(answer, pairing), ""]
+    if question["energy"]:
+        lines = energy.energy_lines(analysis)
+        parts += [energy.render_markdown(analysis, lines, "##"), "No verdict rests on energy.", ""]
     parts += ["## How it was judged", "", *_rules(analysis, answer), "", "## The plan file", ""]
     parts += [*_plan_file(plan, answer), ""]
     return "\n".join(parts)
@@ -211,7 +228,7 @@ def _ratio(line: Mapping[str, Any]) -> str:
 def _rules(analysis: Analysis, answer: Answer) -> list[str]:
     """How verdicts came about, a sentence or two a line."""
     plan, rules, question = analysis.plan, Rules.of_plan(analysis.plan), answer.question
-    machine, host = analysis.records.machine, analysis.records.host
+    records = analysis.records
     sessions = analysis.rows["session"].dropna().nunique()
     items = plan["scenarios"][question["scenario"]]["item_sets"][question["mode"]]["items"]
     tested = int(answer.lines["q_value"].notna().sum())
@@ -226,7 +243,7 @@ def _rules(analysis: Analysis, answer: Answer) -> list[str]:
         f"{question['scenario']}, {question['mode']}, {question['device']}; {items} items, depth "
         f"{plan['depth']}; repeats: {plan['repeats']['first']}, sessions: {sessions}; the conditions of a "
         "repeat were measured one after the other.",
-        f"Machine {machine}: {host.get('cpu_model') or 'processor unknown'}.",
+        f"Machine {machine_words(records.machine, records.frame)}.",
     ]
     if tested:
         rate = f"{rules.false_discovery_rate:.0%}"

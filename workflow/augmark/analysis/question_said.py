@@ -50,7 +50,7 @@ def spoken(content: Mapping[str, Any], where: Path) -> str:
         where: The report for people.
     """
     question = content["question"]
-    lines = [f"{question['title']} ({question['name']}, {content['machine']})"]
+    lines = [f"{question['title']} ({question['name']})", f"machine  {content['machine_found']}"]
     for pairing in content["pairings"]:
         lines += ["", f"{pairing['condition']} ({pairing['role']}) against {pairing['baseline']}"]
         width = max((len(row["transform"]) for row in pairing["rows"]), default=0)

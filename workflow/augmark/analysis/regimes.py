@@ -16,6 +16,7 @@ import pandas as pd
 
 from augmark.analysis import latex, markdown
 from augmark.analysis.compare import compare, samples_of
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.frame import PLACE, write_text
 from augmark.analysis.marks import MARKS, OTHER_FLAG, SHOWN, flag_words
 from augmark.analysis.numbers import figure, one_line
@@ -259,7 +260,7 @@ def _legend(lines: pd.DataFrame, rules: Rules) -> list[tuple[str, str]]:
 
 
 def _notes(analysis: Analysis, lines: pd.DataFrame) -> list[str]:
-    plan, rules, host = analysis.plan, Rules.of_plan(analysis.plan), analysis.records.host
+    plan, rules, records = analysis.plan, Rules.of_plan(analysis.plan), analysis.records
     have, count = int(lines["ratio"].notna().sum()), len(lines)
     interval = (
         f"in [ ] its {rules.confidence:.0%} interval"
@@ -268,7 +269,7 @@ def _notes(analysis: Analysis, lines: pd.DataFrame) -> list[str]:
     )
     notes = [
         f"Depth {plan['depth']}{': ' + plan['stamp'] if plan.get('stamp') else ''}.",
-        f"Machine {analysis.records.machine}: {host.get('cpu_model') or 'processor unknown'}.",
+        f"Machine {machine_words(records.machine, records.frame)}.",
         "Items per second; against plain: throughput over that of the plain row of the same library, paired "
         f"over repeats of one session; {interval}. Libraries are not compared here.",
         f"Rows with a ratio, of those planned: {have} of {count}.",

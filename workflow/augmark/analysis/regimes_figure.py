@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from augmark.analysis.drawing import GRID, MUTED, headline, save, series, style
+from augmark.analysis.found_machine import machine_words
 from augmark.analysis.planned import library_title
 from augmark.analysis.regimes import AXES, SECTION, in_order, plain_value, regimes
 from augmark.analysis.tables import Analysis
@@ -45,8 +46,8 @@ def draw(analysis: Analysis, paths: Sequence[Path]) -> None:
             box = (left / width, bottom / height, (PANEL_WIDTH - 0.5) / width, (PANEL_HEIGHT - 0.9) / height)
             _panel(figure.add_axes(box), analysis, section, part, libraries)
         stamp = f" ({plan['stamp']})" if plan.get("stamp") else ""
-        processor = analysis.records.host.get("cpu_model") or "processor unknown"
-        about = f"Depth {plan['depth']}{stamp}, machine {analysis.records.machine}, {processor}"
+        found = machine_words(analysis.records.machine, analysis.records.frame)
+        about = f"Depth {plan['depth']}{stamp}, machine {found}"
         how = "Points: transforms. Line: their median; n/m where m are planned and only n have a ratio."
         title = "Regimes: throughput relative to the plain row of the same library"
         headline(figure, title, [about, how, "Hollow: one draw for the whole batch, not the same work."])

@@ -57,11 +57,11 @@ def archives(plan: Plan) -> dict[str, dict[str, Path]]:
 def archive_paths(plan: Plan) -> list[Path]:
     """The sample archives that equivalence.csv is made from: those that are there, or will be.
 
-    Whoever was given records alone, without a probe of that machine, has no samples, and nothing is probed
-    for them while nothing is to be measured: their tables show figures, and that nothing shows the work to be
-    the same.
+    Whoever was given records alone, or with probes of data that may not be given away, has no samples of that
+    machine, and nothing is probed for them while nothing is to be measured: their tables show figures, and
+    that nothing shows the work to be the same.
     """
-    probed = (plan.output / "probes" / plan.machine).exists()
+    probed = any((plan.output / "probes" / plan.machine).glob("*/*/*/*/*.samples.zip"))
     left = {
         (cell["scenario"], cell["library"])
         for cell in plan.cells()

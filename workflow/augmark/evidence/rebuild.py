@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from augmark.analysis import bounds, claims_files, coverage, efficiency, publish, question_report, same_work
+from augmark.analysis import (
+    bounds,
+    claims_files,
+    coverage,
+    efficiency,
+    energy,
+    publish,
+    question_report,
+    same_work,
+)
 from augmark.analysis.classes import read_classes
 from augmark.analysis.equivalence_summary import render as render_summary
 from augmark.analysis.frame import Records, read_records, write_text
@@ -195,6 +204,10 @@ def _efficiency_figure(sources: Sources, product: Product, files: list[Path]) ->
     draw(efficiency.timed_shares(sources.records.frame), sources.plan.content, files)
 
 
+def _energy_table(sources: Sources, product: Product, files: list[Path]) -> None:
+    energy.write_energy(sources.alone, files)
+
+
 def _bounds(sources: Sources, product: Product, files: list[Path]) -> None:
     write_text(files[0], bounds.render(bounds.bounds(sources.alone)))
 
@@ -222,6 +235,7 @@ MAKERS: Mapping[str, Maker] = {
     "figures": _figures,
     "efficiency": _efficiency,
     "efficiency_figure": _efficiency_figure,
+    "energy_table": _energy_table,
     "bounds": _bounds,
     "regimes": _regimes,
     "regimes_figure": _regimes_figure,

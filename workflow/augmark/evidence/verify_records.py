@@ -18,6 +18,7 @@ from augmark.cell import Cell, parse_record_path
 from augmark.definition import row_digest, rows_digest
 from augmark.evidence.findings import Finding
 from augmark.record import MEASURED, SCHEMA_FILES, row_name, row_problems, seal_of
+from augmark.worker import described
 
 Record = dict[str, Any]
 SHOWN = 3  # findings of one rule in one record: a digest that is wrong may be wrong in every row
@@ -182,7 +183,7 @@ def _statuses(record: Record) -> Iterator[str]:
     planned = {row_name(row): row for row in record["definition"]["rows"]}
     for row in record["rows"]:
         name = row_name(row)
-        yield from (f"row {name}: {what}" for what in row_problems(row))
+        yield from (f"row {name}: {what}" for what in row_problems(row, record["schema"]))
         plan = planned.get(name, row)
         asked = plan.get("planned", "run")
         if asked != "run" and (row["status"], row["reason"]) != (asked, plan["reason"]):
@@ -236,3 +237,8 @@ def _facts(record: Record) -> Iterator[str]:
     for name, (found, wanted) in asked.items():
         if found != wanted:
             yield f"{name} is {found}, its definition has {wanted}"
+    if "machine" in record:  # it came with record/4
+        for name in described.TOLD_BY:
+            found, wanted = record["machine"]["found"][name], record["host"][name]
+            if found != wanted:
+                yield f"machine/found/{name} is {found}, its host has {wanted}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import signal
 import time
 import warnings
@@ -24,7 +25,7 @@ from torch.utils.data._utils import signal_handling
 
 from augmark import host
 from augmark.data.itemfile import Items
-from augmark.worker import loader_data, loader_draws, loader_split
+from augmark.worker import energy, loader_data, loader_draws, loader_split
 from augmark.worker.loader_data import Ask, ended, positions
 from augmark.worker.status import describe, without_folders
 
@@ -77,12 +78,13 @@ def run_row(recipe: Any, row: Row, items: Items, job: Row, beat: Callable[[], No
     except Exception as error:
         end.update(_failed(error, row, pipeline))
     if pipeline is not None:
-        pipeline.end(kill=end["status"] in ("timeout", "crashed"))
+        end["retire"] = end["retire"] or pipeline.broken
+        pipeline.end(kill=end["status"] in ("timeout", "crashed") or pipeline.broken)
     return end
 
 
 def _measured(pipeline: Pipeline) -> Row:
-    """Start, check, warm up, time, split."""
+    """Start, check, warm up, time, split, and count the energy."""
     row, job = pipeline.row, pipeline.job
     startup_seconds = pipeline.start()
     pipeline.stage = "at a worker's first item"
@@ -94,9 +96,14 @@ def _measured(pipeline: Pipeline) -> Row:
     first_epoch_seconds = pipeline.epoch(0)
     pools = pipeline.ask(Ask("threads"))  # once every pool that the row uses is there
     slow, values = row["probed"] == "slow", []
+    meter = energy.meter(pipeline.device is not None and pipeline.device.type == "cuda")
+    window = meter.start()
     for epoch in range(1, 2 if slow else job["values"] + 1):
         pipeline.stage = f"in timed epoch {epoch}"
         values.append(pipeline.epoch(epoch) / pipeline.count)
+        window.read_if_due()
+    window.read()
+    done = len(values) * pipeline.count
     loader = {
         **row["loader"],
         "batch_size": pipeline.batch_size,
@@ -116,9 +123,23 @@ def _measured(pipeline: Pipeline) -> Row:
         "items": pipeline.count,
         "timed_seconds": sum(values) * pipeline.count,
         "loader": loader,
+        "energy": meter.energy(window, done, _again(pipeline, len(values)), pipeline.beat),
         "flags": pipeline.flags(),
         **seen,
     }
+
+
+def _again(pipeline: Pipeline, epochs: int) -> Callable[[], int]:
+    """What does one more epoch of the same, after those that were timed; it gives its items."""
+    numbers = itertools.count(epochs + 1)
+
+    def again() -> int:
+        pipeline.broken = True  # until it has gone well: nobody knows what state workers are left in
+        pipeline.epoch(next(numbers))
+        pipeline.broken = False
+        return pipeline.count
+
+    return again
 
 
 def oversubscribed(workers: int, pools: list[dict[str, int]], cpus: int) -> bool:
@@ -162,12 +183,13 @@ class Pipeline:
     Attributes:
         stage: What it is at, in words, for the reason of a row that ends there.
         count: Items of an epoch.
+        broken: Whether its workers have to be ended by force, although the row has its numbers.
     """
 
     def __init__(self, recipe: Any, row: Row, items: Items, job: Row, beat: Callable[[], None]) -> None:
         plan = row["loader"]
         self.row, self.job, self.beat, self.workers = row, job, beat, plan["workers"]
-        self.stage = "while it was built"
+        self.stage, self.broken = "while it was built", False
         self.device = torch.device(plan["copy_to"]) if plan["copy_to"] else None
         per_worker = job["slow_measured_items"] if row["probed"] == "slow" else None
         torch.set_num_threads(1 if self.workers else THREADS_AT_START)

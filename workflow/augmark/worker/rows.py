@@ -11,7 +11,7 @@ import numpy as np
 
 from augmark.libraries.base import Adapter, Unsupported
 from augmark.modes import PLAIN
-from augmark.worker import building, contract, status, timing
+from augmark.worker import building, contract, energy, status, timing
 
 Row = dict[str, Any]
 DRAWS = 8  # seeds over which a random transform must differ at least once
@@ -159,11 +159,21 @@ def measure_row(subject: Any, row: Row, job: Row, beat: Callable[[], None]) -> R
         beat()
         # After the warm-up, whose number of calls varies: the timed draws are the same on every run.
         adapter.seed(row["seed"])
-        values = timing.values_of(apply, chosen, loops=loops, values=values_wanted, after=beat)
+        meter = energy.meter(job["device"] == "cuda")
+        window = meter.start()
+        between = energy.between(window, beat)
+        values = timing.values_of(apply, chosen, loops=loops, values=values_wanted, after=between)
+        window.read()
     except Unsupported:
         raise
     except Exception as error:
         raise status.count_failures(apply, chosen, len(chosen), error) from error
+
+    def again() -> int:
+        timing.time_passes(apply, chosen, 1)
+        return len(chosen) * group
+
+    done = values_wanted * loops * len(chosen) * group
     return {
         "status": "slow" if slow else "ok",
         "reason": row["probe_reason"] if slow else None,
@@ -172,6 +182,7 @@ def measure_row(subject: Any, row: Row, job: Row, beat: Callable[[], None]) -> R
         "loops": loops,
         "items": len(chosen) * group,
         "timed_seconds": sum(values) * loops * len(chosen),
+        "energy": meter.energy(window, done, again, beat),
         **prepared,
         "shape": row["shape"],
         "dtype": row["dtype"],
