@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from augmark.errors import AugmarkError
-from augmark.locking import REMEDY, check_lock, environment_names, write_lock
+from augmark.locking import REMEDY, check_lock, check_sizes, environment_names, write_lock, write_sizes
 
 ENVS = Path(__file__).resolve().parent.parent / "envs"
 
@@ -29,6 +29,13 @@ def main() -> int:
             write_lock(ENVS, name, upgrade=given.upgrade)
         except AugmarkError as error:
             problems.append(str(error))
+    try:
+        if given.check:
+            problems += check_sizes(ENVS)
+        else:
+            write_sizes(ENVS)
+    except AugmarkError as error:
+        problems.append(str(error))
     for problem in problems:
         print(problem, file=sys.stderr)
     if problems and given.check:

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from augmark.cache import moved_caches
 from augmark.environments import TAIL_LINES, uv_variables
 from augmark.errors import AugmarkError
 from augmark.locks import parse_lock
@@ -76,7 +77,8 @@ def pip_variables() -> dict[str, str]:
         "PYTHONHOME",
     }
     variables = {name: value for name, value in os.environ.items() if name not in bend}
-    return {**variables, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    variables |= {"PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return {**variables, **moved_caches()}
 
 
 def make_control_environment(root: Path, *, say: Say) -> None:

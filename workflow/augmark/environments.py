@@ -6,20 +6,19 @@ interpreter finds the packages of the lock; anything less is built again.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from augmark.cache import moved_caches
 from augmark.errors import AugmarkError
-from augmark.files import write_json
+from augmark.files import alone, write_json
 from augmark.host import python_tag
 from augmark.locks import lock_digest
 
@@ -83,7 +82,7 @@ def uv_variables() -> dict[str, str]:
         "UV_NO_VERIFY_HASHES",
     }
     variables = {name: value for name, value in os.environ.items() if name not in ours}
-    variables |= {"UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
+    variables |= {"UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", **moved_caches()}
     # uv gives up on a silent mirror after 30 s and on compiling after 60 s: too little on a busy laptop.
     variables.setdefault("UV_HTTP_TIMEOUT", "180")
     variables.setdefault("UV_COMPILE_BYTECODE_TIMEOUT", "600")
@@ -155,15 +154,6 @@ def is_whole(folder: Path, lock: Path, digest: str) -> bool:
     return found is not None and not found["problems"]
 
 
-@contextlib.contextmanager
-def _alone(lock_file: Path) -> Iterator[None]:
-    """Let one process at a time build an environment; the lock goes with the process that holds it."""
-    lock_file.parent.mkdir(parents=True, exist_ok=True)
-    with open(lock_file, "w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
 def prepare_env(
     environment: str,
     lock: Path,
@@ -197,7 +187,8 @@ def prepare_env(
     except ValueError as error:
         raise AugmarkError(str(error), where=str(lock), remedy="run `python scripts/lock_envs.py`") from None
     folder = environment_dir(folder_parent, environment, digest, python_tag())
-    with _alone(folder_parent / f".{folder.name}.lock"):
+    lock_file = folder_parent / f".{folder.name}.lock"
+    with alone(lock_file, lambda: say(f"waiting: another process builds {folder.name}")):
         if is_whole(folder, lock, digest):
             say(f"{folder.name} is there and as locked")
             return folder

@@ -1,7 +1,7 @@
 """Make the locks and conda environments of ``envs/``, and check them without a network.
 
-``<name>.in`` is written by hand; ``<name>.txt`` (uv, hashed, for Linux and macOS, Python 3.11 and newer) and
-``<name>.yaml`` (conda, with the same pins) are made here.
+``<name>.in`` is written by hand; ``<name>.txt`` (uv, hashed, for Linux and macOS, Python 3.11 and newer),
+``<name>.yaml`` (conda, with the same pins) and ``sizes.json`` (bytes of every locked wheel) are made here.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
+from augmark.caching import wheels
 from augmark.cell import short_digest
 from augmark.environments import find_uv
 from augmark.errors import AugmarkError
@@ -27,6 +32,10 @@ _ONLY_WINDOWS = re.compile(r"(sys_platform == 'win32'|os_name == 'nt'|platform_s
 # A registry, a URL or a folder of one machine: each would tie the lock to a place.
 _PLACE = re.compile(
     r"(://|--index-url|--extra-index-url|--find-links|--trusted-host|file:|(?:^|[\s@])[/~]\w)"
+)
+# Of wheels that no environment takes: Windows, other Pythons, builds without the interpreter's lock.
+_ELSEWHERE = re.compile(
+    r"-(pp\d|cp\d+-cp\d+t-|cp(2\d|3\d|310)-(?!abi3))|-(win32|win_\w+|ios_\w+|android_\w+|wasm32|\w*emscripten\w*)\.whl$"
 )
 _HEADER = """\
 # Made by `python scripts/lock_envs.py` from envs/{name}.in: change that file and run it again.
@@ -59,11 +68,8 @@ def compile_lock(envs: Path, name: str, *, upgrade: bool = False) -> str:
     command = [find_uv(), "pip", "compile", "--universal", "--python-version", OLDEST_PYTHON]
     command += ["--fork-strategy", "fewest", "--generate-hashes", "--no-header", "--no-config", "--quiet"]
     command += ["--output-file", target.name, *(["--upgrade"] if upgrade else []), source.name]
-    # Wheels that lie on this machine have other hashes than the registry's.
-    ours = {"UV_FIND_LINKS", "UV_EXTRA_INDEX_URL", "UV_INDEX", "UV_OVERRIDE", "UV_CONSTRAINT"}
-    variables = {key: value for key, value in os.environ.items() if key not in ours}
     # In the folder itself, so that the lock's comments name no path.
-    answer = subprocess.run(command, cwd=envs, env=variables, capture_output=True, text=True)
+    answer = subprocess.run(command, cwd=envs, env=_registry_alone(), capture_output=True, text=True)
     if answer.returncode:
         raise AugmarkError(
             f"uv found no lock:\n{answer.stderr.strip()}", where=str(source), remedy="mend the .in"
@@ -72,6 +78,12 @@ def compile_lock(envs: Path, name: str, *, upgrade: bool = False) -> str:
     return (
         _HEADER.format(name=name, oldest=OLDEST_PYTHON, digest=asks_digest(source.read_text("utf-8"))) + body
     )
+
+
+def _registry_alone() -> dict[str, str]:
+    """The variables of uv: wheels that lie on this machine have other hashes than the registry's."""
+    ours = {"UV_FIND_LINKS", "UV_EXTRA_INDEX_URL", "UV_INDEX", "UV_OVERRIDE", "UV_CONSTRAINT"}
+    return {key: value for key, value in os.environ.items() if key not in ours}
 
 
 def drop_windows(text: str) -> str:
@@ -160,3 +172,61 @@ def write_lock(envs: Path, name: str, *, upgrade: bool = False) -> None:
     (envs / f"{name}.txt").write_text(text, encoding="utf-8")
     if name != CONTROL:
         (envs / f"{name}.yaml").write_text(conda_yaml(name, text), encoding="utf-8")
+
+
+def write_sizes(envs: Path) -> None:
+    """Write ``sizes.json``: of every wheel of the measured environments, as the index says it (needs it).
+
+    An index that tells no sizes takes none away: those of wheels that are still locked stay.
+
+    Raises:
+        AugmarkError: uv cannot read a lock, or the index is not reached.
+    """
+    measured = [name for name in environment_names(envs) if name != CONTROL]
+    releases = _releases(envs, measured)
+    kept = {
+        name: size for name, size in wheels.read_sizes(envs).items() if wheels.release_of(name) in releases
+    }
+    for name in measured:
+        kept |= {
+            wheel: size for wheel, size in _index_sizes(envs, name).items() if not _ELSEWHERE.search(wheel)
+        }
+    wheels.write_sizes(envs, kept)
+
+
+def check_sizes(envs: Path) -> list[str]:
+    """Hold ``sizes.json`` against the locks, without a network.
+
+    A wheel without a size is no problem: not every index tells one.
+
+    Returns:
+        One sentence per wheel that no lock asks for.
+    """
+    releases = _releases(envs, [name for name in environment_names(envs) if name != CONTROL])
+    stale = [name for name in wheels.read_sizes(envs) if wheels.release_of(name) not in releases]
+    return [f"{wheels.SIZES}: {name} is in no lock" for name in sorted(stale)]
+
+
+def _releases(envs: Path, names: list[str]) -> set[tuple[str, Version]]:
+    locks = [path for name in names if (path := envs / f"{name}.txt").is_file()]
+    return {(pin.name, Version(pin.version)) for path in locks for pin in parse_lock(path.read_text("utf-8"))}
+
+
+def _index_sizes(envs: Path, name: str) -> dict[str, int]:
+    """File name -> bytes of the wheels of a lock, where the index tells them."""
+    command = [find_uv(), "pip", "compile", "--universal", "--python-version", OLDEST_PYTHON, "--no-deps"]
+    command += ["--no-config", "--no-header", "--format", "pylock.toml", f"{name}.txt"]
+    answer = subprocess.run(command, cwd=envs, env=_registry_alone(), capture_output=True, text=True)
+    if answer.returncode:
+        raise AugmarkError(
+            f"uv cannot tell the sizes of its wheels:\n{answer.stderr.strip()}",
+            where=str(envs / f"{name}.txt"),
+            remedy="is the package registry reachable? (UV_DEFAULT_INDEX names a mirror)",
+        )
+    packages: list[dict[str, Any]] = tomllib.loads(answer.stdout)["packages"]
+    found = {}
+    for wheel in (wheel for package in packages for wheel in package.get("wheels", ())):
+        if "size" in wheel:
+            file_name = wheel.get("name") or str(wheel.get("url") or wheel["path"]).rpartition("/")[2]
+            found[unquote(file_name)] = wheel["size"]
+    return found
