@@ -19,17 +19,12 @@ configfile: "config/config.yaml"
 
 from augmark import planning, running
 from augmark.analysis import sampled
+from augmark.caching import fetch as fetching
 from augmark.errors import AugmarkError
 from augmark.evidence import source as packing
 
 try:
-    PLAN = planning.plan_now(
-        ROOT,
-        running.overrides(workflow),
-        machine=config.get("machine", "local"),
-        python=running.python_tag(workflow),
-    )
-    planning.write_plan(PLAN)
+    PLAN = running.planned(ROOT, workflow, config)
     RUN = running.Run(PLAN, workflow)
 except AugmarkError as error:
     raise WorkflowError(str(error)) from None
@@ -51,11 +46,41 @@ wildcard_constraints:
     python="[a-z]+-[0-9.]+",
 
 
+# Only what is measured goes to an engine's hosts (probe, measure, session): the rest is done on this one.
+localrules:
+    paper_tables,
+    records,
+    fetch,
+    stage_dataset,
+    audit_dataset,
+    prepare_items,
+    prepare_env,
+    collect,
+    equivalence,
+    contact_sheets,
+    check_coverage,
+    summarize,
+    tables,
+    figures,
+    efficiency,
+    efficiency_figure,
+    energy_table,
+    bounds,
+    claims,
+    topup,
+    regimes,
+    regimes_figure,
+    plan_verdicts,
+    plan_report,
+    package,
+
+
 # Every table and figure of the campaign, and the records that they are made from.
 rule paper_tables:
     default_target: True
     input:
         RUN.tables(),
+        RUN.sessions(),
         PLAN.record_paths(),
 
 
@@ -63,7 +88,15 @@ rule paper_tables:
 rule records:
     input:
         RUN.records(),
+        RUN.sessions(),
         PLAN.record_paths(),
+
+
+# Everything that is needed before anything is measured; afterwards `paper_tables` needs no network. With -n: what
+# there is to download, and how many bytes.
+rule fetch:
+    input:
+        fetching.Fetch(PLAN, ROOT / "envs", conda=running.conda_in_use(workflow)),
 
 
 include: "workflow/rules/stage.smk"

@@ -44,6 +44,19 @@ def cgroup_limits(root: Path) -> dict[str, Any] | None:
     }
 
 
+def memory_kills(root: Path) -> int | None:
+    """How many processes of this process's group the kernel has killed for want of memory."""
+    lines = (_text(root / "proc/self/cgroup") or "").splitlines()
+    groups = {name: path for line in lines for name, path in _named(line)}
+    for folder in _folders(root, groups, "memory"):
+        told = _text(folder / "memory.events") or _text(folder / "memory.oom_control")
+        for line in (told or "").splitlines():
+            name, _, count = line.partition(" ")
+            if name == "oom_kill":
+                return int(count)
+    return None
+
+
 def list_length(text: str) -> int:
     """How many numbers the kernel's list names: ``0-3,8`` are five."""
     ends = [part.partition("-") for part in text.split(",") if part]

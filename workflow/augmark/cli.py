@@ -10,11 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from augmark import __version__, topup
+from augmark import __version__, cache, standing, topup
 from augmark.errors import AugmarkError
 from augmark.estimate import cell_estimate, duration
+from augmark.evidence import handoff
+from augmark.machines import doctor, quota
 from augmark.plan import Plan
+from augmark.profiles import Profile, read_profile
 
+# Modules that add a command of their own (`add_command`); what is heavy they import when they answer.
+QUESTIONS: tuple[Any, ...] = (cache, doctor, handoff, quota, standing)
 SHOWN_LEFT_OUT = 3  # records of an earlier schema are many, and all alike
 
 
@@ -52,6 +57,42 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, Any]:
         except yaml.YAMLError as error:
             raise AugmarkError(f"{pair!r} cannot be read: {error}", where="--config") from error
     return found
+
+
+def said(args: argparse.Namespace) -> tuple[dict[str, Any], str | None, str | None]:
+    """Keys of config.yaml, machine (None: none is named) and Python that the arguments of a question give."""
+    from augmark.locking import OLDEST_PYTHON
+
+    profile: Profile | None = args.selected
+    overrides = {**(profile.overrides if profile else {}), **parse_overrides(args.config)}
+    machine = overrides.pop("machine", profile.machine if profile else None)
+    return overrides, machine, f"cpython-{OLDEST_PYTHON}" if args.sdm else None
+
+
+def plan_of(root: Path, args: argparse.Namespace) -> Plan:
+    """The plan that the arguments of a question speak of.
+
+    Raises:
+        AugmarkError: There is none.
+    """
+    from augmark.planning import plan_now
+
+    overrides, machine, python = said(args)
+    return plan_now(root, overrides, machine=machine or "local", python=python)
+
+
+def plans_of(root: Path, args: argparse.Namespace) -> list[Plan]:
+    """The plan of the machine that is named, or else of this one; where a campaign is of others, theirs."""
+    from augmark.config.load import load
+    from augmark.config.select import combinations
+    from augmark.planning import plan_now
+
+    overrides, machine, python = said(args)
+    settings = load(root, overrides)
+    if machine or settings.campaigns[settings.config["campaign"]]["records"] != "fetch":
+        return [plan_of(root, args)]
+    machines = dict.fromkeys(place[0] for place in combinations(settings))
+    return [plan_now(root, overrides, machine=name, python=python) for name in machines]
 
 
 def plan_command(plan: Plan, args: argparse.Namespace) -> int:
@@ -92,30 +133,43 @@ def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
 
 
-def coverage_command(plan: Plan, args: argparse.Namespace) -> int:
+def coverage_command(root: Path, args: argparse.Namespace) -> int:
     """Print planned rows against records; 1 where a planned row has none."""
     from augmark.analysis.coverage import render
+    from augmark.analysis.matrix import without_cells
+    from augmark.config.load import load
+    from augmark.machines.abilities import not_run_lines
 
-    coverage = _covered(plan)
-    print(render(coverage, grid=not args.short))
-    return coverage.exit_status
+    status, plans = 0, plans_of(root, args)
+    for plan in plans:
+        coverage = _covered(plan)
+        print(render(coverage, grid=not args.short))
+        for line in not_run_lines(plan, root):
+            print(line)
+        status = max(status, coverage.exit_status)
+    for line in without_cells(load(root, plans[0].content["overrides"]), plans):
+        print(line)
+    return status
 
 
-def matrix_command(plan: Plan, args: argparse.Namespace) -> int:
+def matrix_command(root: Path, args: argparse.Namespace) -> int:
     """Print rows planned and of each status per scenario, mode, library and device; 0."""
     from augmark.analysis import matrix
     from augmark.config.load import load
     from augmark.config.select import chosen
+    from augmark.machines.abilities import not_run_lines
 
-    settings, lines = load(Path.cwd(), plan.content["overrides"]), matrix.matrix(_covered(plan))
-    selected = {
-        key: {name: stanzas[name] for name in chosen(settings.config[key], stanzas)}
-        for key, stanzas in (("scenarios", settings.scenarios), ("libraries", settings.libraries))
-    }
-    print(f"{plan.asked}, depth {plan.content['depth']}, machine {plan.machine}\n")
-    print(matrix.render(lines))
-    for line in matrix.not_planned(**selected, machine=plan.content["machine_stanza"], lines=lines):
-        print(line)
+    for number, plan in enumerate(plans_of(root, args)):
+        settings, lines = load(root, plan.content["overrides"]), matrix.matrix(_covered(plan))
+        selected = {
+            key: {name: stanzas[name] for name in chosen(settings.config[key], stanzas)}
+            for key, stanzas in (("scenarios", settings.scenarios), ("libraries", settings.libraries))
+        }
+        print("\n" * bool(number) + f"{plan.asked}, depth {plan.content['depth']}, machine {plan.machine}\n")
+        print(matrix.render(lines))
+        absent = matrix.not_planned(**selected, machine=plan.content["machine_stanza"], lines=lines)
+        for line in (*absent, *not_run_lines(plan, root)):
+            print(line)
     return 0
 
 
@@ -171,37 +225,38 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--config", nargs="+", default=[], metavar="KEY=VALUE", help="as for snakemake")
+    common.add_argument("--profile", metavar="NAME", help="as for snakemake: the machine of profiles/NAME")
     common.add_argument("--sdm", choices=["conda"], help="as for snakemake: environments of envs/*.yaml")
     plan = commands.add_parser("plan", parents=[common], help="cells, expected files and time")
     plan.add_argument("--files", action="store_true", help="list every record's path")
     plan.set_defaults(answer=plan_command)
     coverage = commands.add_parser("coverage", parents=[common], help="planned rows against records")
     coverage.add_argument("--short", action="store_true", help="counts only, no grid")
-    coverage.set_defaults(answer=coverage_command)
+    coverage.set_defaults(answer=coverage_command, without_plan=True)
     words = "rows planned and of each status, by scenario, mode, library and device"
-    commands.add_parser("matrix", parents=[common], help=words).set_defaults(answer=matrix_command)
+    matrix = commands.add_parser("matrix", parents=[common], help=words)
+    matrix.set_defaults(answer=matrix_command, without_plan=True)
     words = "what claims.yaml says, held against the records; 1 where a claim is refused"
     commands.add_parser("claims", parents=[common], help=words).set_defaults(answer=claims_command)
     words = "digests, order, every published number and every claim, recomputed; 1 where one does not hold"
     verify = commands.add_parser("verify", parents=[common], help=words)
     verify.add_argument("--json", action="store_true", help="findings and counts as JSON")
     verify.set_defaults(answer=verify_command)
+    for module in QUESTIONS:
+        module.add_command(commands, common)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Answer one question; the exit status means something (see each)."""
-    from augmark.locking import OLDEST_PYTHON
-    from augmark.planning import plan_now
-
     args = parser().parse_args(arguments)
     try:
         root = project_root()
         os.chdir(root)  # paths of the configuration start at the root, wherever the question is asked
-        overrides = parse_overrides(args.config)
-        machine = overrides.pop("machine", "local")
-        python = f"cpython-{OLDEST_PYTHON}" if args.sdm else None
-        return args.answer(plan_now(root, overrides, machine=machine, python=python), args)
+        args.selected = read_profile(root, args.profile) if args.profile else None
+        if getattr(args, "without_plan", False):
+            return args.answer(root, args)
+        return args.answer(plan_of(root, args), args)
     except AugmarkError as error:
         print(f"augmark: {error}", file=sys.stderr)
         return 2

@@ -64,8 +64,10 @@ def _imports(tree: ast.AST) -> Iterable[str]:
 
 
 @lru_cache(maxsize=256)
-def _parsed(path: Path, mtime_ns: int) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _told(path: Path, mtime_ns: int) -> tuple[str, tuple[str, ...]]:
+    """What a source does, and what it imports: many modes and libraries share a source."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return _canonical(tree), tuple(_imports(tree))
 
 
 def closure(module: str) -> dict[str, Path]:
@@ -82,7 +84,7 @@ def closure(module: str) -> dict[str, Path]:
     found, todo = {module: first}, [first]
     while todo:
         path = todo.pop()
-        for name in _imports(_parsed(path, path.stat().st_mtime_ns)):
+        for name in _told(path, path.stat().st_mtime_ns)[1]:
             source = _source_of(name) if name.startswith("augmark.") else None
             if source is not None and source not in found.values():
                 found[name] = source
@@ -99,7 +101,7 @@ def code_digest(*modules: str) -> str:
     sources: dict[Path, str] = {}
     for module in modules:
         for path in closure(module).values():
-            sources[path] = _canonical(_parsed(path, path.stat().st_mtime_ns))
+            sources[path] = _told(path, path.stat().st_mtime_ns)[0]
     text = "\n".join(f"{path.relative_to(PACKAGE).as_posix()}:{sources[path]}" for path in sorted(sources))
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 

@@ -29,8 +29,12 @@ class Estimate:
 
 def cell_estimate(plan: Plan, cell: dict[str, Any]) -> Estimate:
     """The time that one cell will take, from its probe where there is one."""
-    if (plan.output / "records" / cell["path"]).exists():
-        return Estimate(0.0, True)
+    there = (plan.output / "records" / cell["path"]).exists()
+    return Estimate(0.0, True) if there else expected(plan, cell)
+
+
+def expected(plan: Plan, cell: dict[str, Any]) -> Estimate:
+    """The time that a cell takes whether it is there or not; any repeat where the cell names none."""
     key = (cell["scenario"], cell["mode"], cell["library"], cell["device"])
     definition = plan.cell_definition(cell)
     planned = [row for row in definition["rows"] if row["planned"] == "run"]

@@ -93,12 +93,12 @@ def mode_list(settings: Settings) -> str:
     """What each mode times, and which machines measure it where machines.yaml narrows that."""
     rows = [[f"`{name}`", mode.title] for name, mode in MODES.items()]
     narrowed = [
-        [f"`{name}`", _code(about["measures"]["modes"])]
+        [f"`{name}`", *(_code(about["measures"].get(key, ["all"])) for key in ("scenarios", "modes"))]
         for name, about in settings.machines.items()
         if "measures" in about
     ]
-    only = table(["machine", "modes"], narrowed)
-    return f"{table(['mode', 'what is timed'], rows)}\n\nMachines that measure these modes only:\n\n{only}"
+    only = table(["machine", "scenarios", "modes"], narrowed)
+    return f"{table(['mode', 'what is timed'], rows)}\n\nMachines that measure these only:\n\n{only}"
 
 
 def library_list(settings: Settings) -> str:

@@ -56,7 +56,7 @@ class Sources:
         machine: Id of the machine, complete (``local-3f9a``).
         machine_kind: Its stanza in ``machines.yaml`` (``local``).
         python: Implementation and minor version that the libraries run on (``cpython-3.11``).
-        datasets: Config key (``images``) -> ``{"name", "kind", "source", "digest"}`` and its terms
+        datasets: Config key (``images``) -> ``{"name", "kind", "source", "size", "digest"}`` and its terms
             (``augmark.data.dossier``).
         locks: Environment -> digest of its lock.
         cpus: Processors of the machine: where sweeps end.

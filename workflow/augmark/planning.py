@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from augmark import codehash, fingerprint, host, topup
+from augmark import clock, codehash, fingerprint, host, topup
 from augmark.config.load import Settings, load
 from augmark.data import dossier, stage
+from augmark.engines import check_engine, completed
 from augmark.errors import AugmarkError
 from augmark.locks import lock_digest
 from augmark.plan import Plan, Sources, make_plan
@@ -30,6 +32,8 @@ def plan_now(
     *,
     machine: str = "local",
     python: str | None = None,
+    engine: str | None = None,
+    partition: str | None = None,
 ) -> Plan:
     """Load, check and resolve the configuration.
 
@@ -38,6 +42,8 @@ def plan_now(
         overrides: Keys of config.yaml as the command line gave them.
         machine: A name of machines.yaml; ``local`` is completed by the host's fingerprint.
         python: What the libraries run on (``cpython-3.11``); by default the Python that runs now.
+        engine: What runs the measuring jobs on other hosts (``slurm``); None where this host does.
+        partition: Of SLURM, whose nodes they are; None for the cluster's default.
 
     Raises:
         AugmarkError: The configuration is wrong (all problems at once), or the data is not there.
@@ -50,6 +56,10 @@ def plan_now(
             where="machines.yaml",
             remedy=f"did you mean {nearest[0]}?" if nearest else f"known: {', '.join(settings.machines)}",
         )
+    if engine is not None:
+        check_engine(engine, machine)
+        stanza = {"id": machine, **settings.machines[machine]}
+        settings.machines[machine] = completed(stanza, engine, partition)
     campaign = settings.campaigns[settings.config["campaign"]]
     if campaign["records"] == "fetch" and machine == "local":
         raise AugmarkError(
@@ -142,25 +152,35 @@ def _row_code(settings: Settings) -> dict[str, str]:
 
 
 def _dataset(settings: Settings, root: Path, key: str) -> dict[str, Any]:
-    """Name, kind, source and digest of the data that a config key names."""
-    source = settings.config[key]
-    if source in settings.datasets:
-        stanza = settings.datasets[source]
-        return {
-            "name": source,
-            "kind": stanza["kind"],
-            "source": stanza.get("source", source),
-            "digest": stanza["sha256"],
-            **dossier.terms(stanza),
-        }
-    path = str(Path(source).expanduser())
+    """Name, kind, source, size and digest of the data that a config key names, and its terms."""
+    named = settings.config[key]
     output = root / settings.config["output"]
+    if named not in settings.datasets:
+        return _own_dataset(settings, stage.located(root, named), output)
+    stanza = settings.datasets[named]
+    # Without a source it is the demo, or staged already.
+    source = stage.located(root, stanza["source"]) if stanza.get("source") else named
+    digest = stanza["sha256"] or stage.declare(source, output)
+    return _about(named, stanza["kind"], source, digest, stanza)
+
+
+def _own_dataset(settings: Settings, path: str, output: Path) -> dict[str, Any]:
+    """Of data that is named by its path; what has the digest of a stanza is that dataset."""
+    digest = stage.declare(path, output)
+    for name, stanza in settings.datasets.items():
+        if stanza["sha256"] == digest:
+            return _about(name, stage.kind_of(path), path, digest, stanza)
+    return _about(stage.dataset_name(path), stage.kind_of(path), path, digest, {})
+
+
+def _about(name: str, kind: str, source: str, digest: str, stanza: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "name": stage.dataset_name(path),
-        "kind": stage.kind_of(path),
+        "name": name,
+        "kind": kind,
         "source": source,
-        "digest": stage.declare(path, output),
-        **dossier.terms({}),
+        "size": stanza.get("size"),
+        "digest": digest,
+        **dossier.terms(stanza),
     }
 
 
@@ -170,6 +190,9 @@ def write_plan(plan: Plan) -> None:
     The list is rewritten only when it changes: what gathers the cells has it as an input, so that going
     back to an earlier lock, depth or selection also goes back to its rows.
     """
+    if ahead := clock.settle(plan.output):
+        what = f"the clock was set back: the times of {len(ahead)} files lay in the future"
+        print(f"{what} and are put before now, in their order", file=sys.stderr)
     replace_json(plan.path, plan.content)
     replace_json(cells_file(plan), [cell["path"] for cell in plan.cells()])
     replace_json(current_file(plan), plan.content)

@@ -6,6 +6,7 @@ Rules stay data; this is the one place where wildcards become parts of the plan.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -14,23 +15,57 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from augmark import host, planning, progress, refresh, topup
+from augmark import engines, host, planning, progress, refresh, sessions, topup
 from augmark.cell import canonical_json
 from augmark.errors import AugmarkError
+from augmark.estimate import cell_estimate
 from augmark.evidence.source import package_line
 from augmark.locking import OLDEST_PYTHON
+from augmark.machines import quota
 from augmark.plan import Plan
 from augmark.products import ANSWER, product_paths, products
 from augmark.record import replace_json
+from augmark.worker import notice
 
-# Key of a machine profile's configfile; it is no key of config.yaml, because a user does not choose it.
-MACHINE = "machine"
+# Keys of a machine profile's configfile, and none of config.yaml: they say where, and a user chooses what.
+MACHINE, ENGINE, PARTITION = PROFILE_KEYS = "machine", "engine", "partition"
+
+
+# What a row may take that has not been probed, beside the least that is known: slow ones are minutes.
+UNKNOWN_ROW_MINUTES = 0.25
 
 
 def overrides(workflow: Any) -> dict[str, Any]:
     """What ``--config`` and ``--configfile`` say on top of config.yaml."""
     said = workflow.config_settings.overwrite_config
-    return {key: value for key, value in said.items() if key != MACHINE}
+    return {key: value for key, value in said.items() if key not in PROFILE_KEYS}
+
+
+def planned(root: Path, workflow: Any, config: Mapping[str, Any]) -> Plan:
+    """The plan of this start; on an engine's host the one that was submitted, and no other.
+
+    Raises:
+        AugmarkError: See ``planning.plan_now``; or the plan is not the one that was submitted.
+    """
+    engine = config.get(ENGINE)
+    plan = planning.plan_now(
+        root,
+        overrides(workflow),
+        machine=config.get(MACHINE, "local"),
+        python=python_tag(workflow),
+        engine=engine,
+        partition=config.get(PARTITION),
+    )
+    if not workflow.remote_exec:
+        quota.check_start(workflow, plan.content["machine_stanza"], engine)
+        planning.write_plan(plan)
+    elif not plan.path.exists():
+        raise AugmarkError(
+            f"this host plans {plan.digest}, and that is not the plan that was submitted",
+            where=str(plan.path),
+            remedy="configuration, locks or code were changed since: give the same command again",
+        )
+    return plan
 
 
 def conda_in_use(workflow: Any) -> bool:
@@ -53,6 +88,7 @@ class Run:
 
     def __init__(self, plan: Plan, workflow: Any) -> None:
         self.plan = plan
+        self._workflow = workflow
         self._conda = conda_in_use(workflow)
         self._lock: IO[str] | None = None
         self.pid = os.getpid()
@@ -63,7 +99,12 @@ class Run:
         )
         self._there = {path for path in plan.record_paths() if path.exists()}
         self._refresh_mark = plan.output / "plan" / "refresh.mark"
-        if self._refreshed:
+        config = workflow.globals["config"]
+        self.engine: str | None = config.get(ENGINE)
+        self._partition: str | None = config.get(PARTITION)
+        # What one measuring job asks for: all of a session's together ask for no more.
+        self.request = engines.request(plan.content["machine_stanza"], self.engine, self._partition)
+        if self._refreshed and not workflow.remote_exec:
             # Newer than every record: as an input it makes their cells run, in a dry run too.
             self._refresh_mark.write_text(self.session, encoding="utf-8")
 
@@ -84,6 +125,23 @@ class Run:
         """The report on the plan file; none where a campaign is planned."""
         made = [product for product in products(self.plan) if product.rule == ANSWER]
         return [self.plan.products / name for product in made for name in product.files]
+
+    def sessions(self) -> list[Path]:
+        """What gathers the sessions that have something left to do: each is one submission on an engine."""
+        return [
+            sessions.session_file(self.plan, place)
+            for place in sessions.places(self.plan)
+            if self._left(place)
+        ]
+
+    def _left(self, place: sessions.Place) -> list[Path]:
+        """What is missing of a session, and the records that are asked for again."""
+        again = {
+            self.plan.output / "records" / cell["path"]
+            for cell in sessions.cells(self.plan, place)
+            if refresh.block_of(cell) in self._refreshed
+        }
+        return [path for path in sessions.products(self.plan, place) if path in again or not path.exists()]
 
     # --- inputs --------------------------------------------------------------------------------------
 
@@ -112,6 +170,11 @@ class Run:
         if refresh.block_of(w) in self._refreshed:
             return planning.as_inputs({**needs, "refresh": self._refresh_mark})
         return planning.unless_there(record, needs)
+
+    def session_needs(self, w: Any) -> dict[str, Any]:
+        """What is left of a session; nothing where all is there and gathered."""
+        left = self._left((w.scenario, w.mode, w.device))
+        return planning.as_inputs({"left": left}) if left else {}
 
     def topup_needs(self, w: Any) -> dict[str, Any]:
         """Every record of the stage that is reached, and what is the same work; nothing for no stage."""
@@ -160,6 +223,18 @@ class Run:
         marker = self.plan.environment_marker(self._definition(w)["environment"])
         return str(marker.parent / "bin" / "python")
 
+    def minutes(self, w: Any) -> int:
+        """How long a session may take on an engine: twice what is expected of its cells, and a margin."""
+        cells = sessions.cells(self.plan, (w.scenario, w.mode, w.device))
+        expected = [cell_estimate(self.plan, cell) for cell in cells]
+        # Of what has not been probed only the least is known.
+        unknown = [cell for cell, each in zip(cells, expected, strict=True) if not each.known]
+        rows = sum(len(self.plan.cell_definition(cell)["rows"]) for cell in unknown)
+        minutes = math.ceil(30 + sum(each.seconds for each in expected) / 30 + UNKNOWN_ROW_MINUTES * rows)
+        limit = engines.time_limit_minutes(self._partition) if self.engine == engines.SLURM else None
+        # What is longer than the partition allows would wait for ever; what is cut off is gone on with.
+        return min(minutes, limit) if limit else minutes
+
     def conda(self, w: Any) -> str:
         return str(Path("..", "..", "envs", f"{self._definition(w)['environment']}.yaml"))
 
@@ -196,6 +271,13 @@ class Run:
         The lock is held by this process and falls with it, however it ends (Snakemake's own lock stays
         after a ``kill -9`` and has to be removed by hand).
         """
+        if self._workflow.non_local_exec != (self.engine is not None):
+            executor = "an engine" if self._workflow.non_local_exec else "this host"
+            raise AugmarkError(
+                f"jobs would run on {executor}, and the plan is for {self.engine or 'this host'}",
+                where="profiles: executor, and engine in the configfile",
+                remedy="choose a profile (snakemake --profile slurm), which sets both",
+            )
         if "package" in rules and not self.plan.content["stamp"]:
             from augmark.evidence.doubts import check_tree  # it needs pandas, and parsing does not
 
@@ -203,7 +285,8 @@ class Run:
         if "topup" in rules and (error := topup.refusal(self.plan.content)):
             raise error
         folder = self.plan.output / "plan"
-        self._lock = open(folder / "run.lock", "w")  # noqa: SIM115 (held until the process ends)
+        # Not emptied by a run that is refused: it says who has it.
+        self._lock = open(folder / notice.RUN_LOCK, "a")  # noqa: SIM115 (held until the process ends)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -211,6 +294,9 @@ class Run:
                 f"another run is at work in {self.plan.output}",
                 remedy="wait for it, or give this one another folder with --config output=...",
             ) from None
+        self._lock.truncate(0)
+        self._lock.write(notice.of_run())
+        self._lock.flush()
         planning.made_file(self.plan).unlink(missing_ok=True)
         refresh.keep_history(path for path in again if path.exists())
         if sys.stderr.isatty():
@@ -220,11 +306,15 @@ class Run:
         """Say where everything is, and what was left out of the data."""
         products, content = self.plan.products, self.plan.content
         replace_json(planning.made_file(self.plan), {"plan": self.plan.digest})
+        places = {
+            "tables": products / "tables",
+            "figures": products / "figures",
+            "records": self.records(),
+        }
         lines = [
             f"{self.plan.asked}, depth {content['depth']}, {self.plan.machine}",
-            f"tables   {products / 'tables'}",
-            f"figures  {products / 'figures'}",
-            f"records  {self.records()}",
+            # `fetch` makes none of them.
+            *(f"{name:<8} {path}" for name, path in places.items() if path.exists()),
             # Read again: this run may have decided a stage.
             *topup.schedule_lines(content, planning.decided_stages(self.plan)),
             *self._quarantined(),

@@ -7,6 +7,7 @@ rule collect:
     input:
         cells=planning.cells_file(PLAN),
         again=planning.again_file(PLAN),
+        sessions=RUN.sessions(),
         records=PLAN.record_paths(),
     output:
         RUN.records(),

@@ -1,7 +1,10 @@
-# From items and environments to one record per cell. Both rules have the machine to themselves.
+# From items and environments to one record per cell. Probes and cells have the machine to themselves. A session, which
+# is all of one scenario, mode and device, is one group: on an engine one submission on one host, and since its jobs
+# take all cores one after the other it asks for what one of them asks for.
 #   in:   <output>/items/<scenario>.<digest>/index.json, <output>/envs/<environment>.<digest>.<python>/env.json
 #   out:  <output>/probes/<machine>/<scenario>/<mode>/<library>/<device>/probe.<digest>.{json, samples.zip}
 #         <output>/records/<machine>/<scenario>/<mode>/<library>/<device>/r<repeat>.<digest>.json
+#         <output>/sessions/<machine>/<scenario>/<mode>/<device>.<digest>.json
 
 
 rule probe:
@@ -12,9 +15,13 @@ rule probe:
         samples=f"{PLAN.output}/probes/{{machine}}/{{scenario}}/{{mode}}/{{library}}/{{device}}/probe.{{digest}}.samples.zip",
     log:
         f"{PLAN.output}/logs/probe/{{machine}}/{{scenario}}/{{mode}}/{{library}}/{{device}}/{{digest}}.log",
+    group:
+        "session_{scenario}_{mode}_{device}"
     conda:
         RUN.conda
     threads: workflow.cores
+    resources:
+        **RUN.request,
     params:
         plan=PLAN.path,
         python=RUN.python,
@@ -34,9 +41,13 @@ rule measure:
     log:
         f"{PLAN.output}/logs/measure/{{machine}}/{{scenario}}/{{mode}}/{{library}}/{{device}}/r{{repeat}}.{{digest}}.log",
     priority: RUN.priority
+    group:
+        "session_{scenario}_{mode}_{device}"
     conda:
         RUN.conda
     threads: workflow.cores
+    resources:
+        **RUN.request,
     params:
         plan=PLAN.path,
         python=RUN.python,
@@ -47,3 +58,25 @@ rule measure:
         "exec {params.python:q} -I scripts/measure.py --plan {params.plan:q} --session {params.session}"
         " --cell {wildcards.scenario}/{wildcards.mode}/{wildcards.library}/{wildcards.device}"
         " --repeat {wildcards.repeat} {params.fresh} --watch {params.watch} --out {output:q} > {log:q} 2>&1"
+
+
+# What makes the cells of a session one submission: it wants all that are left.
+rule session:
+    input:
+        unpack(RUN.session_needs),
+    output:
+        f"{PLAN.output}/sessions/{{machine}}/{{scenario}}/{{mode}}/{{device}}.{{digest}}.json",
+    log:
+        f"{PLAN.output}/logs/session/{{machine}}/{{scenario}}/{{mode}}/{{device}}.{{digest}}.log",
+    group:
+        "session_{scenario}_{mode}_{device}"
+    threads: workflow.cores
+    resources:
+        **RUN.request,
+        runtime=RUN.minutes,
+    params:
+        plan=PLAN.path,
+        python=sys.executable,
+    shell:
+        "exec {params.python:q} scripts/session.py --plan {params.plan:q}"
+        " --place {wildcards.scenario}/{wildcards.mode}/{wildcards.device} --out {output:q} > {log:q} 2>&1"

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from augmark.config.check_datasets import MEDIA, source_problems
 from augmark.config.check_stanzas import known_devices, known_modes
 from augmark.config.check_tables import has_runnable_row
-from augmark.config.check_tree import source_problems
 from augmark.config.problems import Problem, duplicates, nearest, unknown, unknown_names
 from augmark.config.select import campaign_tables, mode_transforms, scenario_transforms
 from augmark.config.settings import COMMAND_LINE, LIST_KEYS, Draft, Settings
 from augmark.modes import mode_facts
 
 FILE = "config/config.yaml"
-MEDIA = {"images": "image", "clips": "video"}
 MINIMUM = {"items": 1, "repeats": 1, "batch_size": 1, "workers": 0, "threads": 1}
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
 WHOLE = {"libraries", "transforms", "scenarios", "machines", "depths", "tables", "config"}

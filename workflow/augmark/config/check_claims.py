@@ -88,9 +88,10 @@ def _place(settings: Settings, claim: str, stanza: dict[str, Any]) -> Iterator[P
             libraries = [each for each in settings.libraries if not is_control(settings, each)]
             hint = f"libraries: {', '.join(libraries)}"
             yield Problem("claim", CLAIMS, f"{claim}.{key}", f"{name} is a control", hint)
-    if not measures(settings, stanza["machine"], stanza["mode"]):
-        modes = settings.scenarios[stanza["scenario"]]["modes"]
-        does = [mode for mode in modes if measures(settings, stanza["machine"], mode)]
+    machine, scenario = stanza["machine"], stanza["scenario"]
+    if not measures(settings, machine, scenario, stanza["mode"]):
+        modes = settings.scenarios[scenario]["modes"]
+        does = [mode for mode in modes if measures(settings, machine, scenario, mode)]
         what = f"{stanza['machine']} does not measure {stanza['mode']}"
         yield Problem("claim-of-nothing", CLAIMS, f"{claim}.mode", what, nearest(stanza["mode"], does))
 

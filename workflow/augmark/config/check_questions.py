@@ -129,9 +129,6 @@ def _numbers(settings: Settings, question: Question) -> Iterator[Problem]:
     if question["repeats"] < least:
         what = f"at least {least} (policy.yaml: interval_from_repeats): {question['repeats']}"
         yield Problem("out-of-range", file, "repeats", what, "a verdict needs an interval")
-    if question["energy"]:
-        what = "this version measures no energy"
-        yield Problem("plan-energy", file, "energy", what, "energy: false, or leave the key out")
 
 
 def _roles(question: Question) -> Iterator[Problem]:

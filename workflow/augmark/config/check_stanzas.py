@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from augmark import profiles
 from augmark.config.problems import Anything, Problem, duplicates, nearest, unknown_names
 from augmark.config.select import lacking, scenario_transforms
 from augmark.config.settings import Draft, Settings
 from augmark.data.views import VIEWS
+from augmark.errors import AugmarkError
 from augmark.modes import MODES, mode_facts
 
 LIBRARIES, TRANSFORMS = "config/libraries.yaml", "config/transforms.yaml"
@@ -241,12 +244,28 @@ def _views(scenario: str, stanza: dict[str, Any]) -> Iterator[Problem]:
 
 
 def check_machines(draft: Draft, settings: Settings) -> Iterator[Problem]:
+    quotas = _quotas(draft.root)
     for machine, stanza in settings.machines.items():
         yield from duplicates(MACHINES, f"{machine}.devices", stanza["devices"])
-        modes = stanza.get("measures", {}).get("modes", [])
-        yield from unknown_names("mode", MACHINES, f"{machine}.measures.modes", modes, MODES)
-        try:
-            re.compile(stanza["cpu_model"] or "")
-        except re.error as error:
-            what = f"not a regular expression: {stanza['cpu_model']!r} ({error})"
-            yield Problem("bad-pattern", MACHINES, f"{machine}.cpu_model", what)
+        only = stanza.get("measures", {})
+        known = {"mode": MODES, "scenario": draft.declared["scenarios"]}
+        for kind, names in known.items():
+            place = f"{machine}.measures.{kind}s"
+            yield from unknown_names(kind, MACHINES, place, only.get(f"{kind}s", []), names)
+        for name in sorted(stanza.get("host", {})):
+            yield from unknown_names("quota", MACHINES, f"{machine}.host.{name}", [name], quotas)
+        for key in ("cpu_model", "gpu_model"):
+            try:
+                re.compile(stanza.get(key) or "")
+            except re.error as error:
+                what = f"not a regular expression: {stanza[key]!r} ({error})"
+                yield Problem("bad-pattern", MACHINES, f"{machine}.{key}", what)
+
+
+def _quotas(root: Path) -> Anything | set[str]:
+    """What the profiles limit; where there are none, or they cannot be read, any name may be meant."""
+    try:
+        limited = [profiles.read_profile(root, name).limits for name in profiles.names(root)]
+    except AugmarkError:
+        return Anything()
+    return {quota for limits in limited for quota in limits} if limited else Anything()

@@ -69,8 +69,9 @@ def _empty_table(draft: Draft, settings: Settings, table: str) -> Iterator[Probl
         stanza = settings.campaigns[campaign]
         if set(stanza["machines"]) - set(settings.machines) or stanza["depth"] not in settings.depths:
             continue
-        mode = settings.tables[table]["mode"]
-        if mode_facts(mode).copies and not any(measures(settings, each, mode) for each in stanza["machines"]):
+        scenario, mode = settings.tables[table]["scenario"], settings.tables[table]["mode"]
+        able = any(measures(settings, each, scenario, mode) for each in stanza["machines"])
+        if mode_facts(mode).copies and not able:
             continue  # a campaign of machines without a device: such a table is for others
         whole = replace(settings, config=wide, depth=settings.depths[stanza["depth"]])
         if not has_runnable_row(whole, table, campaign):

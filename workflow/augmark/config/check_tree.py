@@ -84,19 +84,3 @@ def missing_files(root: Path, environment: str) -> list[str]:
     """The files of an environment that are not there."""
     names = [f"envs/{environment}{suffix}" for suffix in ENVIRONMENT_FILES]
     return [name for name in names if not (root / name).is_file()]
-
-
-def check_datasets(draft: Draft, settings: Settings) -> Iterator[Problem]:
-    for name, stanza in settings.datasets.items():
-        if "source" in stanza:
-            yield from source_problems(draft.root, "config/datasets.yaml", f"{name}.source", stanza["source"])
-
-
-def source_problems(root: Path, file: str, key: str, source: Any) -> Iterator[Problem]:
-    """What is wrong with a path from which a dataset would be staged."""
-    if "://" in str(source):
-        what = f"cannot be staged from here: {source}"
-        hint = "this version stages the demo, a tar or tar.gz file, or a folder"
-        yield Problem("unsupported-source", file, key, what, hint)
-    elif not (root / Path(source).expanduser()).exists():
-        yield Problem("missing-path", file, key, f"no such file or folder: {source}")

@@ -126,12 +126,13 @@ def campaign_tables(settings: Settings, campaign: str) -> list[str]:
     ]
 
 
-def measures(settings: Settings, machine: str, mode: str) -> bool:
-    """Whether a machine measures a mode: machines.yaml says so, and it has what the mode copies to."""
+def measures(settings: Settings, machine: str, scenario: str, mode: str) -> bool:
+    """Whether a machine measures a scenario in a mode: machines.yaml lets it, and has what is copied to."""
     stanza = settings.machines[machine]
     if mode_facts(mode).copies and accelerator(stanza["devices"]) is None:
         return False
-    return mode in stanza.get("measures", {}).get("modes", [mode])
+    only = stanza.get("measures", {})
+    return scenario in only.get("scenarios", [scenario]) and mode in only.get("modes", [mode])
 
 
 def table_combinations(
@@ -148,7 +149,7 @@ def table_combinations(
         return  # nothing is asked of it at this depth: a cell would have no row, or controls beside none
     named = set(settings.config["libraries"] or ()) if settings.config["libraries"] != "all" else set()
     for machine in settings.campaigns[campaign]["machines"]:
-        if not measures(settings, machine, mode):
+        if not measures(settings, machine, scenario, mode):
             continue
         for device in chosen(settings.config["devices"], stanza["devices"]):
             if device not in settings.machines[machine]["devices"]:

@@ -28,8 +28,8 @@ SLACK_SECONDS = 0.05
 # The time of day and the clock that only counts: apart by more than this, somebody set the former.
 STEP_SECONDS = 1.0
 REMEDY = (
-    "the order cannot be shown from these times: measure the block again with "
-    "`snakemake paper_tables --config refresh=blocks`, on a host whose clock is not set meanwhile"
+    "the order cannot be shown from these times, be it another one or a clock that was set meanwhile: "
+    "measure the block again with `snakemake paper_tables --config refresh=blocks`, and leave the clock alone"
 )
 
 

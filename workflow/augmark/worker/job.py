@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -21,19 +20,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from augmark import codehash, fingerprint, host, locks
+from augmark import cgroup, codehash, host, locks
 from augmark.cell import Cell
 from augmark.data.itemfile import open_items
 from augmark.errors import AugmarkError
+from augmark.files import require_free
 from augmark.modes import MODES, library_module
 from augmark.plan import Plan
 from augmark.progress import progress
-from augmark.worker import needs, seeds, supervise
+from augmark.worker import described, needs, seeds, supervise
+from augmark.worker.notice import Notice, noticed
 
 ROOT = Path(__file__).resolve().parents[3]
 # What decides a number; other files of a checkout may be new or changed without making it dirty.
 CODE = ("Snakefile", "config", "envs", "profiles", "scripts", "workflow")
 MACHINE_LOCK = Path("/tmp/augmark-machine.lock")
+RESULT_BYTES = 4 << 20  # a record of 58 rows with many values takes less than one tenth of it
+SILENT_SPARE_SECONDS = 120.0  # a job is heard of this much later than its worker, at most
+WAITING_SECONDS = 5.0  # between two words of a job that waits for it
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Job:
         watched: The process that started the workflow.
         session: The stretch of work that it belongs to.
         fresh: Measure every row, also where an earlier record has it.
+        notice: What it says of itself meanwhile.
         too_large: Id -> why a row's loader does not fit this machine, of those that are not started.
     """
 
@@ -60,6 +65,7 @@ class Job:
     watched: supervise.Watched
     session: str
     fresh: bool
+    notice: Notice
     too_large: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -73,15 +79,14 @@ class Job:
             raise AugmarkError(
                 "the size of this machine's memory cannot be read", remedy="run on Linux or macOS"
             )
+        # What an engine gives a job may be less than the machine has, and the kernel kills beyond it.
+        group = (cgroup.cgroup_limits(Path("/")) or {}).get("memory_bytes")
+        memory = min(memory, group) if isinstance(group, int) else memory
         return int(memory * self.definition["limits"]["memory_limit_share"])
 
 
-def parse(kind: str, arguments: list[str]) -> Job:
-    """Read the command line of ``probe`` or ``measure`` and check the job before it starts.
-
-    Raises:
-        AugmarkError: Code, environment, items or machine are not the planned ones.
-    """
+def parse(kind: str, arguments: list[str]) -> argparse.Namespace:
+    """Read the command line of ``probe`` or ``measure``."""
     parser = argparse.ArgumentParser(prog=kind, description=f"{kind} one cell of the plan")
     parser.add_argument("--plan", type=Path, required=True, help="the resolved plan (JSON)")
     parser.add_argument("--cell", required=True, help="scenario/mode/library/device")
@@ -90,7 +95,15 @@ def parse(kind: str, arguments: list[str]) -> Job:
     parser.add_argument("--fresh", action="store_true", help="carry no row over from an earlier record")
     parser.add_argument("--watch", type=int, help="end when this process ends")
     parser.add_argument("--out", type=Path, required=True, help="the result (JSON)")
-    args = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def checked(kind: str, args: argparse.Namespace, notice: Notice) -> Job:
+    """The job of a command line, checked before it starts.
+
+    Raises:
+        AugmarkError: Code, environment, items or machine are not the planned ones.
+    """
     content = json.loads(args.plan.read_text(encoding="utf-8"))
     plan = Plan(content, args.plan.parent.parent)
     cell = Cell(plan.machine, *args.cell.split("/"), args.repeat)
@@ -98,7 +111,8 @@ def parse(kind: str, arguments: list[str]) -> Job:
     watched = supervise.Watched(args.watch)
     check_measures_what_is_planned(plan, cell.mode, definition)
     items = read_items(plan, cell)
-    job = Job(plan, cell, definition, args.out, items, watched, args.session, args.fresh)
+    check_room(args.out)
+    job = Job(plan, cell, definition, args.out, items, watched, args.session, args.fresh, notice)
     if MODES[cell.mode].batched:
         limit = job.memory_limit_bytes
         return replace(job, too_large=needs.check_needs(definition["rows"], items, cell.mode, limit))
@@ -136,7 +150,16 @@ def check_measures_what_is_planned(plan: Plan, mode: str, definition: dict[str, 
             f"{sys.prefix} runs {host.python_tag()}, the plan is for {plan.content['python']}",
             remedy=f"delete {sys.prefix} and run the same command again: the environment is built anew",
         )
-    check_machine(plan)
+    described.check_machine(plan)
+
+
+def check_room(out: Path) -> None:
+    """There is room for what the job writes in the end, or nothing is measured in vain.
+
+    Raises:
+        AugmarkError: The disk is full, or nearly.
+    """
+    require_free(out.parent, RESULT_BYTES, f"writing {out.name}")
 
 
 def read_items(plan: Plan, cell: Cell) -> dict[str, Any]:
@@ -158,41 +181,8 @@ def read_items(plan: Plan, cell: Cell) -> dict[str, Any]:
     return items.index
 
 
-def check_machine(plan: Plan) -> None:
-    """This host is the machine that rows will be labelled with.
-
-    Raises:
-        AugmarkError: It is another, or what it is cannot be read.
-    """
-    stanza, found = plan.content["machine_stanza"], fingerprint.identity()
-    if stanza["id"] == "local":
-        here = fingerprint.local_machine()
-        wrong = [] if here == plan.machine else [f"this host is {here}"]
-    else:
-        wrong = list(_differences(stanza, found))
-    if wrong:
-        raise AugmarkError(
-            f"the plan is for {plan.machine} ({stanza['title']}), and {'; '.join(wrong)}",
-            where="machines.yaml",
-            remedy="run it on that machine, or plan for this one (machine local)",
-        )
-
-
-def _differences(stanza: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
-    pattern, model = stanza["cpu_model"], found["cpu_model"]
-    if pattern is not None and (model is None or not re.search(pattern, model)):
-        yield f"its processor is {model!r}, which does not match {pattern!r}"
-    if stanza["vcpus"] is not None and found["cpus"] != stanza["vcpus"]:
-        yield f"it has {found['cpus']} processors, not {stanza['vcpus']}"
-    declared, memory = stanza["memory_gb"], found["memory_bytes"]
-    # What the system and the hypervisor keep for themselves is missing from the figure.
-    if declared is not None and (memory is None or not 0.85 <= memory / (declared << 30) <= 1.05):
-        shown = "an unknown amount" if memory is None else f"{memory / (1 << 30):.0f} GiB"
-        yield f"it has {shown} of memory, not {declared} GiB"
-
-
 @contextlib.contextmanager
-def machine_to_itself(label: str, watched: supervise.Watched) -> Iterator[float]:
+def machine_to_itself(label: str, job: Job) -> Iterator[float]:
     """Hold the machine's lock, so that no timed job of any checkout runs beside this one.
 
     Yields:
@@ -203,7 +193,8 @@ def machine_to_itself(label: str, watched: supervise.Watched) -> Iterator[float]
         if not _taken(held.fileno()):
             with progress(label=f"{label}: waiting for the machine", total=None, unit="s") as bar:
                 while not _taken(held.fileno()):
-                    watched.check()
+                    job.watched.check()
+                    job.notice.say(phase="waiting", every=WAITING_SECONDS)
                     time.sleep(1.0)
                     bar.update(1, note=f"another timed job has {MACHINE_LOCK}")
         yield time.monotonic() - since
@@ -257,10 +248,14 @@ def run_rows(job: Job, kind: str, rows: list[dict[str, Any]], settings: dict[str
         **settings,
     }
     label = job.cell.label if kind == "measure" else f"probe {job.cell.label.rpartition(' ')[0]}"
+    silent = max(timeout, limits["startup_timeout_seconds"]) + SILENT_SPARE_SECONDS
+    job.notice.say(phase="at work", rows=len(rows), silent_seconds=silent)
     with progress(label=label, total=len(rows), unit="row") as bar:
 
         def said(event: str, row: dict[str, Any]) -> None:
-            bar.update(1 if event == "result" else 0, note=row["id"])
+            job.notice.heard(event, row["id"])
+            if event != "beat":
+                bar.update(1 if event == "result" else 0, note=row["id"])
 
         outcome = supervise.Outcome()
         # Threads are set before a library is imported: rows of another number need a process of their own.
@@ -311,8 +306,10 @@ def command(kind: str, work: Any) -> int:
     # Of both, since whoever started this in the background may have had it ignore the interrupt.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    args = parse(kind, sys.argv[1:])
     try:
-        work(parse(kind, sys.argv[1:]))
+        with noticed(kind, args.out, quiet=(supervise.Orphaned,)) as notice:
+            work(checked(kind, args, notice))
     except AugmarkError as error:
         print(f"{kind}: {error}", file=sys.stderr)
         return 1

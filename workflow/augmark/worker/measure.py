@@ -15,8 +15,8 @@ from augmark.data.dossier import dossier
 from augmark.errors import AugmarkError
 from augmark.modes import PLAIN
 from augmark.plan import public
+from augmark.worker import described, supervise, variables
 from augmark.worker import job as jobs
-from augmark.worker import supervise, variables
 from augmark.worker.probe import problem, tally
 
 Row = dict[str, Any]
@@ -29,7 +29,7 @@ def measure(job: jobs.Job) -> None:
     probed = probe["rows"]
     carried = {} if job.fresh else carried_rows(job)
     todo = jobs.in_seeded_order(job, rows_to_time(job, probed, carried))
-    with jobs.machine_to_itself(job.cell.label, job.watched) as waited_seconds:
+    with jobs.machine_to_itself(job.cell.label, job) as waited_seconds:
         outcome = jobs.run_rows(job, "measure", todo, dict(_settings(job))) if todo else supervise.Outcome()
     rows = [_final_row(job, planned, probed, carried, outcome) for planned in job.definition["rows"]]
     content = _content(job, rows, outcome, [row["id"] for row in outcome.rows])
@@ -99,7 +99,7 @@ def carried_rows(job: jobs.Job) -> dict[str, Row]:
 
 def provenance(earlier: Row) -> Row:
     """What a row takes with it when it is carried into another record: where and by what it was measured."""
-    known = {key: earlier[key] for key in ("digest", "started", "host", "code", "load_before")}
+    known = {key: earlier[key] for key in ("digest", "started", "host", "machine", "code", "load_before")}
     environment = {key: earlier["environment"][key] for key in ("lock_digest", "python", "variables")}
     return {**known, "environment": environment}
 
@@ -131,6 +131,7 @@ def _settings(job: jobs.Job) -> Row:
     return {
         **job.definition["timing"],
         "items": len(job.items["names"]),
+        "device": job.cell.device,
         # Of the order of items in each epoch: the same for every library and row.
         "order_seed": jobs.row_seed(job, "epochs"),
     }
@@ -205,6 +206,7 @@ def _content(job: jobs.Job, rows: list[Row], outcome: supervise.Outcome, order: 
         },
         "dataset": dossier(dataset, job.items, job.plan.manifest(about["dataset"])),
         "host": fingerprint.fingerprint(),
+        "machine": described.machine_facts(job.plan),
         "code": {"digest": job.definition["code_digest"], "git_commit": commit, "git_dirty": dirty},
         "library_version": packages.get(locks.normalise(distribution)) if distribution else None,
         "processes": outcome.processes,

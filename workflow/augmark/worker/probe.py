@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import zipfile
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 from augmark import record
 from augmark.cell import file_sha256
+from augmark.errors import AugmarkError
+from augmark.files import whole_file
 from augmark.worker import job as jobs
 from augmark.worker import timing
 
@@ -31,8 +34,9 @@ def probe(job: jobs.Job) -> None:
             "samples_dir": str(samples.resolve()),
             **job.definition["probe"],
         }
-        with jobs.machine_to_itself(f"probe {job.cell.label}", job.watched):
+        with jobs.machine_to_itself(f"probe {job.cell.label}", job):
             outcome = jobs.run_rows(job, "probe", planned, settings)
+        _check_samples(job, outcome.rows)
         items = len(job.items["names"])
         for row in outcome.rows:
             warm = row.get("warm_seconds_per_item")
@@ -81,10 +85,24 @@ def tally(label: str, rows: list[dict[str, Any]]) -> None:
             print(f"  {record.row_name(row)}: {row['status']}: {row['reason']}")
 
 
+def _check_samples(job: jobs.Job, rows: list[dict[str, Any]]) -> None:
+    """A pin that fails costs a row its samples for good; a disk that is full must not.
+
+    Raises:
+        AugmarkError: The disk was full when samples were kept.
+    """
+    full = [f"[Errno {number}]" for number in (errno.ENOSPC, errno.EDQUOT)]
+    for row in rows:
+        if any(words in (row.get("sample_problem") or "") for words in full):
+            raise AugmarkError(
+                f"the disk was full when samples of {row['id']} were kept",
+                where=str(job.out.parent),
+                remedy="free some space and run the same command again: the library is probed again",
+            )
+
+
 def _zip_samples(folder: Path, archive: Path) -> None:
-    part = archive.with_suffix(".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as bundle:
+    with whole_file(archive) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as bundle:
         for path in sorted(folder.iterdir()):
             # A fixed date: the same outputs make the same archive.
             bundle.writestr(zipfile.ZipInfo(path.name), path.read_bytes())
-    part.replace(archive)

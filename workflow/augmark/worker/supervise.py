@@ -23,12 +23,15 @@ from typing import Any
 
 import psutil
 
+from augmark.cgroup import memory_kills
 from augmark.errors import AugmarkError
 from augmark.worker import threads
 
 Row = dict[str, Any]
 WORKER = Path(__file__).resolve().parents[3] / "scripts" / "worker.py"
 POLL_SECONDS = 0.1
+SYSTEM = Path("/")
+KERNEL_KILLED = "for want of memory the kernel killed"
 NAMED = ("id", "transform", "condition")  # what a result takes over from its planned row
 
 
@@ -166,7 +169,8 @@ def run(
     Args:
         job: What every worker is told, without rows.
         rows: In the order in which they are to be done.
-        said: Called with ``"row"`` when a row begins and ``"result"`` when it has a status.
+        said: Called with ``"row"`` when a row begins, ``"beat"`` after each of its values and ``"result"``
+            when it has a status.
         outcome: What comes back is added to it.
 
     Raises:
@@ -207,8 +211,10 @@ class _Follower:
         outcome.processes.append(self.about)
         self.begun = time.monotonic()
         self.deadline = self.begun + limits.startup_timeout_seconds
-        self.in_flight: float | None = None  # when the row in hand began, seconds since the epoch
+        # When the row in hand began: by the time of day, and by the clock that nobody sets.
+        self.in_flight: tuple[float, float] | None = None
         self.retired = False
+        self.kills = memory_kills(SYSTEM)
 
     def follow(self) -> None:
         """Until the worker has ended, or a limit ends it.
@@ -248,10 +254,12 @@ class _Follower:
         elif kind == "built":
             self.about["build"] = event["build"]
         elif kind == "row":
-            self.in_flight = time.time()
+            self.in_flight = time.time(), time.monotonic()
             self.said("row", self.left[0])
+        elif kind == "beat":
+            self.said("beat", self.left[0])
         elif kind == "result":
-            self._finish(event["row"])
+            self._finish(self._killed_inside(event["row"]))
         elif kind == "retired":
             self.retired = True
         # Whatever was heard is a sign of life (a beat comes after each value): the limit starts anew.
@@ -259,6 +267,14 @@ class _Follower:
         idle = self.in_flight is None
         seconds = limits.startup_timeout_seconds if idle else limits.row_timeout_seconds
         self.deadline = time.monotonic() + seconds
+
+    def _killed_inside(self, result: Row) -> Row:
+        """A row that lost a process of its own (of a loader) to the kernel ran out of memory."""
+        if result["status"] in ("crashed", "failed") and self.kills != memory_kills(SYSTEM):
+            reason = f"{result['reason']}; {KERNEL_KILLED} one of its processes"
+            result = {**result, "status": "oom", "reason": reason}
+        self.kills = memory_kills(SYSTEM)
+        return result
 
     def _finish(self, result: Row) -> None:
         self.in_flight = None
@@ -276,10 +292,13 @@ class _Follower:
     def _has_ended(self, code: int | None) -> None:
         if not self.left:
             return
-        # The kernel kills for memory before our limit is seen when it is short of it as a whole.
+        # The kernel kills for memory before our limit is seen when it is short of it as a whole, or when a
+        # control group's limit is below ours; where it does not count what it kills, much memory tells it.
         peak = self.about["peak_resident_bytes"]
-        short = code == -signal.SIGKILL and peak > self.limits.memory_limit_bytes / 2
-        at = f" at {peak:,} B of resident memory" if short else ""
+        counted = code == -signal.SIGKILL and self.kills != memory_kills(SYSTEM)
+        short = counted or (code == -signal.SIGKILL and peak > self.limits.memory_limit_bytes / 2)
+        by = f": {KERNEL_KILLED} it," if counted else ""
+        at = f"{by} at {peak:,} B of resident memory" if short else ""
         self._end_row("oom" if short else "crashed", f"the process {_exit_words(code)}{at}")
 
     def _end_row(self, status: str, reason: str) -> None:
@@ -288,14 +307,13 @@ class _Follower:
                 f"no transform was running in the worker, and {reason}",
                 remedy="its own messages stand above in this log; no row is to blame, so nothing is recorded",
             )
-        now = time.time()
-        began = self.in_flight
+        started, clock = self.in_flight
         row = {
             "status": status,
             "reason": reason,
-            "started": began,
-            "ended": now,
-            "wall_seconds": now - began,
+            "started": started,
+            "ended": time.time(),
+            "wall_seconds": time.monotonic() - clock,
         }
         self._finish(row)
 
