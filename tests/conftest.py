@@ -18,6 +18,8 @@ import yaml
 from augmark.environments import prepare_env
 
 ROOT = Path(__file__).resolve().parents[1]
+# What a real library does beside the fake ones: a transform that takes no time.
+KEPT = ("Invert",)
 FAKE = Path(__file__).resolve().parent / "fake"
 
 
@@ -120,12 +122,16 @@ def fake_project(project: Project) -> Project:
     return make_fake(project)
 
 
-def make_fake(project: Project) -> Project:
-    """Put the fake library in the place of the real ones."""
+def make_fake(project: Project, *, keep: tuple[str, ...] = ()) -> Project:
+    """Put the fake library in the place of the real ones.
+
+    Args:
+        keep: Real ones that stay, with ``KEPT`` alone and decoding.
+    """
     shutil.copy2(FAKE / "fake.py", project.root / "workflow" / "augmark" / "libraries" / "fake.py")
     for path in (project.root / "config" / "plans").glob("*.yaml"):  # questions about real libraries
         path.unlink()
-    for name in ("albumentationsx", "torchvision", "kornia", "pillow"):
+    for name in {"albumentationsx", "torchvision", "kornia", "pillow"} - set(keep):
         for path in (project.root / "envs").glob(f"{name}*"):
             path.unlink()
         for path in (project.root / "workflow" / "augmark" / "libraries").glob(f"{name}*"):
@@ -135,8 +141,9 @@ def make_fake(project: Project) -> Project:
 
     def transforms(content: dict[str, Any]) -> None:
         controls = {name: about for name, about in content.items() if about.get("control")}
+        kept = {name: content[name] for name in ((*KEPT, "Decode") if keep else ())}
         content.clear()
-        content.update(stanzas | controls)
+        content.update(stanzas | kept | controls)
 
     def libraries(content: dict[str, Any]) -> None:
         controls = {name: about for name, about in content.items() if about["kind"] == "control"}
@@ -147,20 +154,25 @@ def make_fake(project: Project) -> Project:
                 about["scenarios"] = {"image-rgb": about["scenarios"]["image-rgb"]}
         fakes = yaml.safe_load((FAKE / "libraries.yaml").read_text(encoding="utf-8"))
         for about in fakes.values():
-            about["scenarios"]["image-rgb"]["transforms"] = list(stanzas)
+            about["scenarios"]["image-rgb"]["transforms"] = [*stanzas, *(KEPT if keep else ())]
+        offer = {"modes": ["micro", "decode"], "devices": ["cpu"], "transforms": list(KEPT)}
+        kept = {name: content[name] | {"scenarios": {"image-rgb": offer}, "unsupported": {}} for name in keep}
         content.clear()
-        content.update(fakes | controls)
+        content.update(fakes | kept | controls)
 
     def scenarios(content: dict[str, Any]) -> None:
-        content["scenarios"] = {"image-rgb": {**content["scenarios"]["image-rgb"], "modes": ["micro"]}}
+        modes = ["micro", "decode"] if keep else ["micro"]
+        content["scenarios"] = {"image-rgb": {**content["scenarios"]["image-rgb"], "modes": modes}}
         content["announced"]["image-9ch"] = "nine channels"
 
     def tables(content: dict[str, Any]) -> None:
-        content["tables"] = {"image-rgb-micro": content["tables"]["image-rgb-micro"]}
+        modes = ("micro", "decode") if keep else ("micro",)
+        content["tables"] = {f"image-rgb-{mode}": content["tables"][f"image-rgb-{mode}"] for mode in modes}
         content["campaigns"]["paper"]["machines"] = ["c4-standard-16"]
 
     def machines(content: dict[str, Any]) -> None:
-        del content["g2-standard-16"]["measures"]
+        for about in content.values():
+            about.pop("measures", None)
 
     def policy(content: dict[str, Any]) -> None:
         content["limits"].update(row_timeout_seconds=6, probe_row_timeout_seconds=6, memory_limit_share=0.02)

@@ -35,7 +35,7 @@ def _(tree):
 
 @example("yaml-duplicate", TABLES, "machines", "stands twice")
 def _(tree):
-    tree.replace(TABLES, "    machines: [local]\n", "    machines: [local]\n    machines: [local]\n")
+    tree.replace(TABLES, "    depth: min\n", "    depth: min\n    machines: [local]\n")
 
 
 @example("unknown-key", LIBRARIES, "pillow.licens", "did you mean licence?")
@@ -233,10 +233,16 @@ def _(tree):
         value["tables"]["image-rgb-micro"]["campaigns"].append("papre")
 
 
-@example("unknown-dataset", CONFIG, "images", "valid: demo")
+@example("unknown-dataset", CONFIG, "images", "did you mean imagenet-val?")
 def _(tree):
     with tree.edit("config") as value:
         value["images"] = "imagenet"
+
+
+@example("unknown-scenario", DATASETS, "demo.feeds", "did you mean image-rgb?")
+def _(tree):
+    with tree.edit("datasets") as value:
+        value["demo"]["feeds"] = ["image-rbg", "video-16f"]
 
 
 given("unknown-key", "librarys", "did you mean libraries?", librarys="pillow")

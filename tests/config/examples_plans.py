@@ -150,12 +150,6 @@ def _(tree):
         value["repeats"] = 2
 
 
-@example("plan-energy", PLAN, "energy", "this version measures no energy")
-def _(tree):
-    with tree.edit("plans/threads-1-2") as value:
-        value["energy"] = True
-
-
 @example("plan-roles", PLAN, GROUP, "2 baselines: pillow-1-thread, pillow-2-threads")
 def _(tree):
     with pillow(tree) as condition:

@@ -3,7 +3,6 @@
 from tests.config.example import (
     DATASETS,
     LIBRARIES,
-    MACHINES,
     MIN,
     NINE,
     PILLOW,
@@ -279,20 +278,50 @@ def _(tree):
     tree.write("envs/imgaug.txt", "")
 
 
+def mine(tree, source, sha256="0" * 64):
+    """A dataset of one's own, chosen."""
+    about = {"title": "Mine", "kind": "tar", "medium": "image", "source": source, "sha256": sha256}
+    with tree.edit("datasets") as value:
+        value["mine"] = about
+    tree.overrides = {"images": "mine"}
+
+
 @example("missing-path", DATASETS, "mine.source", "no such file or folder: data/mine.tar")
 def _(tree):
+    mine(tree, "data/mine.tar")
+
+
+@example("unsupported-source", DATASETS, "mine.source", "staged from here: http://example.org/a.tar")
+def _(tree):
+    mine(tree, "http://me:secret@example.org/a.tar?key=secret")
+
+
+@example("undeclared-digest", DATASETS, "mine.sha256", "from https://example.org/a.tar must be known")
+def _(tree):
+    mine(tree, "https://example.org/a.tar?key=secret", sha256=None)
+
+
+@example("wrong-medium", DATASETS, "demo.feeds", "image-rgb is made of image data, demo holds video data")
+def _(tree):
     with tree.edit("datasets") as value:
-        value["mine"] = {
-            "title": "Mine",
-            "kind": "tar",
-            "medium": "image",
-            "source": "data/mine.tar",
-            "sha256": "0" * 64,
-        }
+        value["demo"]["medium"] = "video"
 
 
 given("missing-path", "images", "no such file or folder: mine.tar", images="mine.tar")
 given("unsupported-source", "images", "cannot be staged from here", images="gs://bucket/mine.tar")
+given("unsupported-source", "images", "with its size and sha256", images="https://example.org/mine.tar")
+
+
+@example("no-source", DATASETS, "imagenet-val.source", "--config images=/path/of/the.tar")
+def _(tree):
+    tree.overrides = {"images": "imagenet-val"}
+
+
+@example("no-source", DATASETS, "imagenet-val.source", "ImageNet terms of access")
+def _(tree):
+    with tree.edit("config") as value:
+        value["images"] = "imagenet-val"
+
 
 # --- transforms, scenarios, machines ---------------------------------------------------------------------
 
@@ -337,12 +366,6 @@ def _(tree):
 def _(tree):
     with tree.edit("scenarios") as value:
         value["scenarios"]["image-grey"] = {**value["scenarios"]["image-rgb"], "channels": 1}
-
-
-@example("bad-pattern", MACHINES, "n2-standard-16.cpu_model", "not a regular expression")
-def _(tree):
-    with tree.edit("machines") as value:
-        value["n2-standard-16"]["cpu_model"] = "xeon("
 
 
 @example("again-of-control", LIBRARIES, "control-aa.again", "control-copy is a control")

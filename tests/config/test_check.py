@@ -5,7 +5,14 @@ import pytest
 from augmark.config.load import load
 from augmark.config.problems import RULES, ConfigErrors
 from augmark.config.settings import KEYS
-from tests.config import examples_claims, examples_names, examples_plans, examples_stanzas, examples_tables  # noqa: F401
+from tests.config import (  # noqa: F401
+    examples_claims,
+    examples_machines,
+    examples_names,
+    examples_plans,
+    examples_stanzas,
+    examples_tables,
+)
 from tests.config.example import EXAMPLES
 from tests.config.tree import ROOT, Tree, problems_of
 

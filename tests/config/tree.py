@@ -32,12 +32,13 @@ def _modules(stanza: dict[str, Any]) -> dict[str, str]:
 
 
 class Tree:
-    """A project's root with the shipped config/ and empty files where environments and adapters would be."""
+    """A project's root: the shipped config/ and profiles/, empty files for environments and adapters."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.overrides: dict[str, Any] = {}
-        shutil.copytree(ROOT / "config", root / "config")
+        for folder in ("config", "profiles"):
+            shutil.copytree(ROOT / folder, root / folder)
         libraries = yaml.safe_load((root / "config/libraries.yaml").read_text(encoding="utf-8"))
         for suffix in (".in", ".txt", ".yaml"):
             self.write(f"envs/{RELEASE}{suffix}", "")  # of a plan file

@@ -12,6 +12,7 @@ import pytest
 
 from augmark import fingerprint, host
 from augmark.cgroup import cgroup_limits, list_length
+from augmark.record import SCHEMA, SCHEMA_FILES
 from tests.conftest import ROOT
 
 # As kernels write them; cut to what is read, and a neighbour of it.
@@ -338,7 +339,7 @@ def test_the_id_of_this_host():
 
 def test_the_record_s_schema_knows_every_fact(tmp_path):
     """By the same names."""
-    schema = json.loads((ROOT / "workflow/schemas/record-3.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "workflow/schemas" / SCHEMA_FILES[SCHEMA]).read_text(encoding="utf-8"))
     facts = fingerprint.facts(tmp_path, "Linux")
     assert (
         set(schema["$defs"]["host"]["required"]) == set(schema["$defs"]["host"]["properties"]) == set(facts)

@@ -168,6 +168,15 @@ def test_without_a_terminal_there_are_whole_lines_only(tmp_path, lock):
     assert f"{LABEL}: 0/3 row started\n{LABEL}: 3/3 row Blur\n" == log.read_text()
 
 
+def test_without_tqdm_the_lines_say_the_same():
+    """As on a bare host: on one's own terminal too there are whole lines, and no bar."""
+    screen = Screen()
+    bare = "import sys; sys.modules['tqdm'] = None\n"
+    job = run(bare + WORK.format(seconds=0), stderr=screen.name, terminal=screen.name)
+    assert 0 == job.wait(timeout=60)
+    assert f"{LABEL}: 0/3 row started\r\n{LABEL}: 3/3 row Blur\r\n" == screen.read()
+
+
 def test_long_work_says_how_far_it_is_now_and_then(capfd, monkeypatch):
     """A line after some seconds, not one per unit; bytes and unknown totals too."""
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.2)

@@ -15,7 +15,7 @@ def make(**row):
     """A whole record of one row."""
     planned = {"transform": "Blur", "condition": "plain", "digest": "0" * 10, "chunked": None}
     base = record.blank_row(planned, "s1")
-    base.update({"status": "ok", "values": [1e-3, 2e-3], **row})
+    base.update({"status": "ok", "values": [1e-3, 2e-3], "energy": {"unavailable": "no counter"}, **row})
     content = dict.fromkeys(record.RECORD_FIELDS)
     cell = {"machine": "m", "scenario": "s", "mode": "micro", "library": "l", "device": "cpu", "repeat": 0}
     content.update(schema=record.SCHEMA, cell=cell, digest="0123456789", rows=[base])
@@ -46,7 +46,7 @@ def test_the_seal_is_that_of_the_text_on_disk():
 @pytest.mark.parametrize("status", [s for s in record.STATUSES if s not in record.MEASURED])
 def test_only_ok_and_slow_carry_numbers(status):
     """A number beside any other status is refused."""
-    assert record.problems(make(status=status, reason="why")) == [
+    assert record.problems(make(status=status, reason="why", energy=None)) == [
         f"row Blur: status {status} carries no numbers, found [0.001, 0.002]"
     ]
 
@@ -59,7 +59,58 @@ def test_values_are_positive_and_finite(values):
 
 def test_a_status_without_number_needs_a_reason():
     """Never a silent gap."""
-    assert record.problems(make(status="failed", values=None)) == ["row Blur: status failed has no reason"]
+    assert record.problems(make(status="failed", values=None, energy=None)) == [
+        "row Blur: status failed has no reason"
+    ]
+
+
+TOOK = {
+    "source": "rapl",
+    "joules": 3.0,
+    "window_seconds": 0.5,
+    "items": 6,
+    "joules_per_item": 0.5,
+    "coarse": False,
+    "parts": {"package": 2.0, "dram": 1.0},
+    "missing": {},
+}
+
+
+def test_a_row_has_its_energy():
+    """2 J of the package and 1 J of the memory over six items are half a joule each."""
+    assert [] == record.problems(make(energy=TOOK))
+
+
+@pytest.mark.parametrize(
+    ("energy", "what"),
+    [
+        (None, "energy is None, of a row with numbers"),
+        ({"unavailable": " "}, "energy is unavailable without a reason"),
+        (
+            {**TOOK, "joules": 0.0, "joules_per_item": 0.0, "parts": {"package": 0.0}},
+            "energy is not positive: 0.0 J",
+        ),
+        ({**TOOK, "joules": 4.0, "items": 8}, "energy is 4.0 J, its parts make 3.0 J"),
+        ({**TOOK, "items": 7}, "energy is 3.0 J of 7 items, and 0.5 J per item"),
+    ],
+)
+def test_energy_that_does_not_hold_is_refused(energy, what):
+    """Never zero joules, never without a reason, and nothing that its own parts do not make."""
+    assert [f"row Blur: {what}"] == record.problems(make(energy=energy))
+
+
+def test_a_row_without_a_number_has_no_energy():
+    """Nothing was counted for it."""
+    (problem,) = record.problems(make(status="failed", values=None, reason="why", energy=TOOK))
+    assert problem.endswith("of a row without numbers")
+
+
+def test_a_row_of_an_earlier_schema_has_no_energy():
+    """Rows of record/3 are held against what they could say."""
+    row = make()["rows"][0]
+    del row["energy"]
+    assert [] == list(record.row_problems(row, "augmark/record/3"))
+    assert ["field energy is missing"] == list(record.row_problems(row))
 
 
 def test_an_unknown_status_and_a_missing_field_are_refused():

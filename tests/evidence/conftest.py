@@ -9,7 +9,7 @@ import pytest
 from augmark.evidence.verify import Verification, examine
 from augmark.plan import Plan
 from tests.conftest import Project, copy_project, make_fake
-from tests.evidence import packages
+from tests.evidence import handoffs, packages
 
 WORDS = ("--config", "transforms=Works,WorksAtRandom", "repeats=2")
 
@@ -72,3 +72,22 @@ def archive(packed) -> Path:
 def whole(archive, tmp_path_factory) -> Path:
     """The unpacked package. To be left as it is."""
     return packages.unpack(archive, tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="session")
+def handed(tmp_path_factory, environments) -> handoffs.Handed:
+    """A desk, its handoff, and the far machine after the handoff's script ran there. To be left as it is."""
+    root = tmp_path_factory.mktemp("handed")
+    copied = copy_project(root / "desk")
+    copied.results.mkdir()
+    (copied.results / "envs").symlink_to(environments)
+    desk = handoffs.make_desk(copied)
+    content, script = handoffs.hand_over(desk)
+    far = handoffs.clone(desk, root / "far", environments)
+    return handoffs.Handed(desk, content, script, far, handoffs.run_script(far, script))
+
+
+@pytest.fixture
+def desk(handed, tmp_path) -> Project:
+    """A copy of the desk, where nothing has come in yet."""
+    return packages.copied(handed.desk, tmp_path / "desk")

@@ -26,7 +26,7 @@ MEMBERS = [Member("tables/b c.csv", b"b\n"), Member("records/a.json", b"a\n")]
 
 def record(session, started, ended, *rows, commit="c" * 40):
     return {
-        "schema": "augmark/record/3",
+        "schema": "augmark/record/4",
         "cell": {"library": "pillow"},
         "session": session,
         "started": started,
@@ -109,7 +109,7 @@ def test_the_statement_says_what_the_records_depend_on():
     )
     inside = definition["internalParameters"]
     assert inside["signature"].startswith("none")
-    assert ["augmark/record/3"] == inside["schemas"]["records"]
+    assert ["augmark/record/4"] == inside["schemas"]["records"]
     assert [
         {"id": "s0", "startedOn": "2026-11-30T10:01:00.000000Z", "finishedOn": "2026-11-30T10:02:00.000000Z"},
         {"id": "s1", "startedOn": "2026-11-30T10:10:00.000000Z", "finishedOn": "2026-11-30T10:30:00.000000Z"},

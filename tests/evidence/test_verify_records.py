@@ -8,6 +8,7 @@ from augmark.evidence.findings import Finding
 from augmark.evidence.verify import _on_broken_ground
 from augmark.evidence.verify_products import Compared
 from augmark.plan import Plan
+from augmark.record import seal_of
 from tests.evidence.conftest import WORDS
 from tests.evidence.spoiling import TABLE, found_by, replace_once, rewritten, rules_of
 
@@ -27,6 +28,40 @@ def test_a_record_of_an_earlier_schema_verifies_under_it(spoiled):
     assert [] == found.findings
     assert (12, 10) == (found.records, found.sealed)
     assert "2 records of augmark/record/2, which has no seal: checked without one" in found.notes
+
+
+def test_a_record_without_energy_verifies_under_its_schema(spoiled):
+    """A real record of schema 3: sealed, without energy and machine; not so under today's name."""
+    path = spoiled.results / "records" / OLD / "r0.0bbe753540.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(DATA / "r0.0bbe753540.json", path)
+    found = spoiled.examine()
+    assert [] == found.findings
+    assert (11, 11) == (found.records, found.sealed)
+    path.write_text(path.read_text().replace('"augmark/record/3"', '"augmark/record/4"'))
+    assert "record-schema" in rules_of(path)
+
+
+def test_an_edited_energy_is_found(spoiled):
+    """With a new seal, too: joules per item follow from joules and items, and the host from its facts."""
+    took = {"source": "rapl", "joules": 2.0, "window_seconds": 0.5, "items": 4, "joules_per_item": 0.5}
+    took |= {"coarse": False, "parts": {"package": 2.0}, "missing": {}}
+    path = spoiled.record("fake")
+    record = json.loads(path.read_text())
+    for energy, rules in (
+        (took, set()),
+        ({**took, "joules_per_item": 0.4}, {"row-status"}),
+        ({**took, "joules": 0.0}, {"record-schema"}),
+        ({"unavailable": ""}, {"record-schema"}),
+        (None, {"record-schema"}),
+    ):
+        record["rows"][0]["energy"] = energy
+        path.write_text(json.dumps({**record, "seal": seal_of(record)}, indent=1))
+        assert rules == rules_of(path), energy
+    record["rows"][0]["energy"] = took
+    record["machine"]["found"]["cpu_model"] = "Other CPU"
+    path.write_text(json.dumps({**record, "seal": seal_of(record)}, indent=1))
+    assert {"record-facts"} == rules_of(path)
 
 
 def test_an_edited_record_of_an_earlier_schema_is_found(spoiled):

@@ -44,6 +44,7 @@ def invert(item: np.ndarray) -> np.ndarray:
 
 
 @builds("Works")
+@builds("Invert")  # as a real library does it beside this one
 def works(params: Params) -> Apply:
     return invert
 

@@ -37,6 +37,28 @@ def run(items, told) -> None:
         print(json.dumps({**result, **after}), flush=True)
 
 
+def counted(items, told) -> None:
+    """Rows on a machine that takes one watt, with windows of a second; for the last, more epochs raise."""
+    import time
+
+    from augmark.worker import energy
+    from augmark.worker.energy_sources import Counter, Source
+
+    one_watt = Counter("a clock", "package", 1e-6, lambda: time.perf_counter_ns() // 1000)
+    energy.meter = lambda cuda: energy.Meter((Source("rapl", 1.0, (one_watt,)),))
+    epoch = loader.Pipeline.epoch
+
+    def only_timed(pipeline, number):
+        if number > told["job"]["values"]:
+            raise RuntimeError("DataLoader worker exited unexpectedly")
+        return epoch(pipeline, number)
+
+    for row in told["rows"]:
+        if row is told["rows"][-1]:
+            loader.Pipeline.epoch = only_timed
+        run(items, {**told, "rows": [row]})
+
+
 def arrivals(items, told) -> None:
     """Numbers of the items (their colour) in the order in which they arrive, per row and epoch."""
     mean, std = told["job"]["mean"][0], told["job"]["std"][0]

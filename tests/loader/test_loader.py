@@ -236,3 +236,20 @@ def test_no_worker_outlives_the_process_that_owns_it(drive):
     finally:
         owner.kill()
         owner.communicate()
+
+
+def test_energy_is_of_whole_epochs(drive):
+    """Epochs too short to be read are repeated after the timed ones, over all their items; values stay."""
+    first, slow, broken = drive(
+        row("Inverts"), row("TakesItsTime", slow=True), row("Inverts"), what="counted"
+    )
+    for result in (first, slow):
+        energy, count = result["energy"], result["items"]
+        assert ("rapl", 0) == (energy["source"], energy["items"] % count)
+        assert energy["items"] > count * len(result["values"])
+        assert 1.0 <= energy["window_seconds"]
+        assert energy["parts"]["package"] == pytest.approx(energy["window_seconds"], rel=0.01)
+        assert (False, []) == (result["retire"], result["children"])
+    assert ("ok", JOB["values"]) == (broken["status"], len(broken["values"]))
+    assert {"unavailable": "raised when its work was repeated for it: RuntimeError"} == broken["energy"]
+    assert (True, []) == (broken["retire"], broken["children"])

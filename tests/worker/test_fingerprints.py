@@ -13,8 +13,8 @@ import pytest
 
 from augmark import fingerprint
 from augmark.analysis.gather import check_record
-from augmark.record import seal_of
-from augmark.worker import variables
+from augmark.record import MEASURED, seal_of
+from augmark.worker import energy, variables
 from tests.conftest import ROOT, copy_project, make_fake
 from tests.worker.kit import Jobs
 
@@ -61,6 +61,19 @@ def test_the_record_follows_its_schema(jobs, record):
 def test_the_host_is_this_one(record):
     """The facts that this process reads, too."""
     assert fingerprint.facts() == record["host"]
+
+
+def test_rows_have_the_energy_that_this_machine_can_tell(record):
+    """Its own counters', or the reason why there are none: asked here as the worker did."""
+    told = [row["energy"] for row in record["rows"] if row["status"] in MEASURED]
+    assert told
+    assert all(row["energy"] is None for row in record["rows"] if row["status"] not in MEASURED)
+    meter = energy.meter(False)
+    for found in told:
+        if meter.sources:
+            assert found.get("joules_per_item", 0) > 0 or "stood still" in found["unavailable"]
+        elif meter.sampler is None:
+            assert {"unavailable": meter.missing["package"]} == found
 
 
 def test_the_dossier_of_the_demo(jobs, record):

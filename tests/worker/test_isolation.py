@@ -141,8 +141,8 @@ def test_rules_are_shell_commands(name):
 def test_measuring_rules_use_the_library_s_own_python():
     """Isolated from the user's variables and folders, and in the place of the shell."""
     rules = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^rule |\Z)", RULES["measure"], flags=re.M | re.S))
-    assert {"probe", "measure"} == rules.keys()
-    for rule, text in rules.items():
+    assert {"probe", "measure", "session"} == rules.keys()
+    for rule, text in ((rule, rules[rule]) for rule in ("probe", "measure")):
         assert re.search(rf'"exec {{params\.python(:q)?}} -I scripts/{rule}\.py ', text)
         assert "python=RUN.python," in text
         assert "--watch {params.watch}" in text

@@ -141,6 +141,77 @@ def test_when_the_worker_is_killed_its_row_is_crashed(planned, python):
         planned.out("probe", "fake").unlink()
 
 
+@contextlib.contextmanager
+def memory_group(limit_bytes):
+    """A control group of our own with so much memory; skipped where none can be made."""
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = {
+        name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")
+    }
+    version_1 = "memory" in own
+    base = Path("/sys/fs/cgroup/memory" if version_1 else "/sys/fs/cgroup")
+    group = base / own.get("memory", own.get("", "/")).strip("/") / f"augmark-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        limit = group / ("memory.limit_in_bytes" if version_1 else "memory.max")
+        limit.write_text(str(limit_bytes))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        pytest.skip(f"no control group with a limit on memory can be made here: {error}")
+    try:
+        yield group, limit
+    finally:
+        wait_for(lambda: not (group / "cgroup.procs").read_text(), 10)
+        group.rmdir()
+
+
+def test_a_worker_that_the_kernel_kills_for_memory_is_oom(planned, python):
+    """A control group's limit that holds before ours: the row says so, and the job goes on."""
+    policy = planned.project.root / "config" / "policy.yaml"
+    whole = policy.read_bytes()
+    planned.project.edit("policy.yaml", lambda content: content["limits"].update(memory_limit_share=0.9))
+    with memory_group(2 << 30) as (group, limit):
+        rebuild(
+            planned,
+            "\n\ndef grabs(params):\n"
+            "    def apply(item):\n"
+            # Lowered only now, so that our own limit is far above it.
+            f"        with open({str(limit)!r}, 'w') as stream:\n"
+            "            stream.write(str(300 << 20))\n"
+            "        return np.ones(1 << 30, np.uint8)[: item.size].reshape(item.shape)\n"
+            "    return apply\n\n\n"
+            "builds['SleepsForEver'] = grabs\n",
+        )
+        enter = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
+        done = planned.run(python, "probe", "fake", before=enter)
+    policy.write_bytes(whole)
+    assert 0 == done.returncode, done.stderr
+    row = json.loads(planned.out("probe", "fake").read_text())["rows"]["SleepsForEver"]
+    killed = "the process ended with signal 9 (SIGKILL): for want of memory the kernel killed it, at "
+    assert "oom" == row["status"]
+    assert row["reason"].startswith(killed), row["reason"]
+
+
+def test_a_clock_set_back_while_a_row_hangs_leaves_its_seconds_positive(planned, python):
+    """What a row took that is ended from outside is of the clock that nobody sets."""
+    rebuild(planned, "\n\nbuilds['SleepsForEver'] = builds['Aborts']\n")
+    supervise = planned.project.root / "workflow" / "augmark" / "worker" / "supervise.py"
+    whole = supervise.read_text()
+    # The parent's time of day goes back by an hour between any two looks at it.
+    step = "\nimport itertools\n_real, _steps = time.time, itertools.count()\n"
+    supervise.write_text(whole + step + "time.time = lambda: _real() - 3600 * next(_steps)\n")
+    try:
+        done = planned.run(python, "probe", "fake")
+    finally:
+        supervise.write_text(whole)
+    assert 0 == done.returncode, done.stderr
+    row = json.loads(planned.out("probe", "fake").read_text())["rows"]["SleepsForEver"]
+    assert "crashed" == row["status"]
+    assert row["ended"] < row["started"]
+    assert 0 < row["wall_seconds"] < 60
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_when_the_parent_is_asked_to_end_it_ends_its_worker(planned, python, number):
     """Ctrl-C and a polite end: exit status 130, a line in the log, nothing written."""

@@ -18,6 +18,7 @@ JOB = {
     "sample_items": 2,
     "probe_items": 4,
     "mode": "micro",
+    "device": "cpu",
 }
 PROMISED = {"shape": "same", "dtype": "native"}
 builds = Registry()

@@ -75,7 +75,7 @@ def test_every_product_is_there(ran):
     drawn += [f"{name}.bounds" for name in tables if "dataloader" in name]
     names = [f"tables/{name}.{end}" for name in tables for end in ("md", "csv", "tex")]
     names += [f"tables/{name}" for name in ("summary.csv", "efficiency.csv", "bounds.csv", "coverage.txt")]
-    names += [f"tables/equivalence.{end}" for end in ("csv", "md")]
+    names += [f"tables/{name}.{end}" for name in ("equivalence", "energy") for end in ("csv", "md")]
     names += [f"figures/{stem}.{end}" for stem in drawn for end in ("pdf", "png")]
     names += [f"pyperf/{cell['path']}" for cell in plan_of(ran[0])["cells"]]
     assert [] == [name for name in names if not (results / name).stat().st_size]

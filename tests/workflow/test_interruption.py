@@ -15,14 +15,14 @@ import pytest
 WORDS = ["paper_tables", "--config", "transforms=SlowEveryCall,WorksAtRandom", "repeats=3"]
 
 
-def start(project):
+def start(project, words=WORDS, said=subprocess.DEVNULL):
     snakemake = Path(sys.executable).parent / "snakemake"
     return subprocess.Popen(
-        [str(snakemake), *WORDS],
+        [str(snakemake), *words],
         cwd=project.root,
         env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=said,
+        stderr=said,
         start_new_session=True,
         # A shell that starts a run in the background has it ignore Ctrl-C; a person's terminal does not.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -101,15 +101,40 @@ def test_kill_minus_nine_and_the_same_command(fake_project, victim):
     assert "Nothing to be done" in fake_project.run("snakemake", *WORDS).stderr
 
 
-def test_ctrl_c_leaves_nothing_running(fake_project):
-    """An interrupt ends the run, its job and its worker."""
+def at_work_in(project):
+    """Command lines of all processes that were started in a project, whatever they are."""
+    found = []
+    for process in psutil.process_iter(["cwd", "cmdline", "status"]):
+        if process.info["cwd"] == str(project.root) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process.info["cmdline"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("number", "everybody"),
+    [
+        (signal.SIGINT, True),  # Ctrl-C: the terminal sends it to snakemake, its shells and jobs at once
+        (signal.SIGINT, False),
+        (signal.SIGTERM, False),
+    ],
+)
+def test_an_interrupt_leaves_nothing_running_and_costs_one_cell(fake_project, number, everybody):
+    """Within seconds no process of the project is left; whole records stay, and the same command goes on."""
     run = start(fake_project)
     wait_until_measuring(fake_project)
-    os.killpg(run.pid, signal.SIGINT)
-    run.wait(timeout=60)
+    whole = snapshot(fake_project)
+    (os.killpg if everybody else os.kill)(run.pid, number)
+    run.wait(timeout=20)
     assert run.returncode != 0
-    for script in ("scripts/measure.py", "scripts/worker.py"):
-        wait_for(lambda script=script: not processes(fake_project, script), seconds=10)
+    wait_for(lambda: not at_work_in(fake_project), seconds=5)
+    now = snapshot(fake_project)
+    assert whole.items() <= now.items()
+    assert len(now) <= len(whole) + 1  # one may have become whole just before
+    assert [] == list(fake_project.results.rglob("*.part"))
+    assert [] == list((fake_project.results / "running").rglob("*.json"))
+    fake_project.run("snakemake", *WORDS)
+    assert now.items() <= snapshot(fake_project).items()
+    assert 15 == len(fake_project.records())
 
 
 def test_a_second_run_in_the_same_folder_is_refused(fake_project):

@@ -161,15 +161,14 @@ def test_without_a_plan_file_the_target_says_which_there_are(asking):
 
 def test_a_broken_plan_file_runs_nothing(asking):
     """All that is wrong is said at once, before an environment is built."""
-    broken = {**PLAN, "repeats": 2, "energy": True, "groups": {"delay": {**PLAN["groups"]["delay"]}}}
+    broken = {**PLAN, "repeats": 2, "groups": {"delay": {**PLAN["groups"]["delay"]}}}
     broken["groups"]["delay"]["with-delay"] = {"role": "baseline", "library": "fak"}
     write(asking, "delay", broken)
     done = asking.run("snakemake", *REPORT, "plan=delay", check=False)
     assert 0 != done.returncode
-    assert "5 problems in the configuration" in done.stderr
+    assert "4 problems in the configuration" in done.stderr
     for place in (
         "repeats: at least 3",
-        "energy: this version",
         "groups.delay: has 2 baselines",
         "groups: no group has a candidate",
         "did you mean fake",

@@ -214,6 +214,7 @@ DERIVED = {
     ),
     "claims": ("claims", ["tables/claims.md", "tables/claims.csv"], [RECORDS, CLASSES]),
     "efficiency": ("efficiency", ["tables/efficiency.csv"], [RECORDS]),
+    "energy_table": ("energy_table", ["tables/energy.csv", "tables/energy.md"], [RECORDS]),
     "efficiency_figure": (
         "figures/efficiency",
         [f"figures/efficiency.{end}" for end in ("pdf", "png")],
@@ -323,11 +324,27 @@ def test_bounds(finished, alone):
     assert not (finished.results / "tables" / "bounds.csv").exists()
 
 
+def test_session(finished, alone):
+    """What one stretch of work gave: three repeats of two fakes and the three controls."""
+    target = one(finished, "sessions/*/*/*/*.json")
+    made_before = [
+        path.relative_to(finished.results).as_posix()
+        for pattern in ("records/*/*/*/*/*/r*.json", "probes/*/*/*/*/*/probe.*")
+        for path in finished.results.glob(pattern)
+    ]
+    copy, made = alone("session", target, *made_before)
+    assert {target, f"logs/{target.removesuffix('.json').replace('sessions', 'session', 1)}.log"} == made
+    (stretch,) = json.loads((copy.results / target).read_text())["stretches"]
+    assert stretch["cells"] == 3 * 5
+    equal_bytes(finished, copy, target)
+
+
 def test_every_rule_stands_here(finished):
     """A new rule needs its test."""
     listed = finished.run("snakemake", "--list-rules", *finished.words[1:]).stdout.split("\n")
     rules = {name for name in listed if name.isidentifier()} - {"paper_tables", "records"}
     rules -= {"plan_verdicts", "plan_report"}  # test_plan_report.py: a campaign asks no question
+    rules -= {"fetch"}  # test_fetch.py: it has nothing of its own
     rules -= {"topup"}  # test_topup.py: the run here has its number of repeats
     tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     assert 18 <= len(rules)
