@@ -121,6 +121,8 @@ onstart:
         )
     except AugmarkError as error:
         raise WorkflowError(str(error)) from None
+    for line in RUN.submissions(jobs):
+        print(line, file=sys.stderr)
 
 
 onsuccess:

@@ -286,6 +286,26 @@ def test_a_whole_part_is_checked_and_not_asked_for(client):
     assert client.server.asked == []
 
 
+def test_what_is_killed_while_it_is_kept_is_not_downloaded_again(client, monkeypatch):
+    """All bytes had come; the disk was slow to take them."""
+    kept = os.fsync
+
+    def killed(descriptor):
+        if os.fstat(descriptor).st_size == len(CONTENT):
+            raise KeyboardInterrupt
+        kept(descriptor)
+
+    monkeypatch.setattr(os, "fsync", killed)
+    with pytest.raises(KeyboardInterrupt):
+        client.get()
+    monkeypatch.setattr(os, "fsync", kept)
+
+    client.get()
+
+    assert client.target.read_bytes() == CONTENT
+    assert client.server.ranges_asked() == [None]
+
+
 def test_no_room_is_found_before_the_transfer(client):
     """What is left to download and what is written beside it; the remedy is the cache's."""
     client.server.breaks = [SIXTY]

@@ -222,6 +222,27 @@ def test_a_hostile_member_is_refused(handed, desk, tmp_path, member):
     assert not (tmp_path / "escaped.json").exists()
 
 
+def test_a_header_that_would_fill_the_memory_is_not_read(desk, tmp_path):
+    """An extended header of 64 MB packs into some kilobytes."""
+    archive = tmp_path / "bomb.tar.gz"
+    with tarfile.open(archive, "w:gz", format=tarfile.PAX_FORMAT) as out:
+        info = tarfile.TarInfo("TOP/manifest.json")
+        info.pax_headers = {"comment": "x" * (64 << 20)}
+        out.addfile(info)
+    refused(desk, archive, "bomb.tar.gz: is cut off or damaged")
+
+
+def test_a_manifest_that_nests_without_end_is_refused(desk, tmp_path):
+    """Exit status 2, as everything that is refused: 1 says that cells are left."""
+    text = b"[" * 200_000
+    archive = tmp_path / "deep.tar.gz"
+    with tarfile.open(archive, "w:gz") as out:
+        info = tarfile.TarInfo("TOP/manifest.json")
+        info.size = len(text)
+        out.addfile(info, io.BytesIO(text))
+    refused(desk, archive, "manifest.json is not JSON")
+
+
 def test_what_is_no_archive(desk, tmp_path):
     """A file that is not there, and one of other content."""
     assert "is not there" in take_in(desk, tmp_path / "none.tar.gz").stderr

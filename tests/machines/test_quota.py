@@ -134,7 +134,10 @@ def test_how_long_sessions_take(times, hosts, seconds):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    return copy_project(tmp_path_factory.mktemp("quota") / "project")
+    copy = copy_project(tmp_path_factory.mktemp("quota") / "project")
+    # Declared, so that no cluster is asked.
+    copy.edit("machines.yaml", lambda content: content["slurm-node"].update(vcpus=16, memory_gb=60))
+    return copy
 
 
 def ask(project, *words, status=0):
@@ -158,6 +161,15 @@ def test_the_command_answers_for_every_profile_with_limits(project):
     for each in found.values():
         assert [] == each["problems"]
         assert -(-each["left"] // each["hosts"]) == each["rounds"]
+
+
+def test_a_profile_with_nothing_to_do_is_named_and_the_others_are_shown(project):
+    """Micro of RGB alone is nothing for the g2."""
+    keys = ("--config", "modes=micro", "scenarios=image-rgb", "depth=min")
+    assert set(ask(project, *keys)) == {"gcp-c4", "gcp-c4d", "slurm"}
+    shown = project.run("augmark", "quota", *keys)
+    assert "g2-l4: " in shown.stderr
+    assert "measures nothing on g2-standard-16" in shown.stderr
 
 
 def test_the_table_shows_why_it_is_five_and_not_six(project):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,12 +28,15 @@ MEMORY_GB = round((host.memory_bytes() or 0) / (1 << 30), 1)
 
 
 def declare_nodes(project: Project) -> None:
-    """What every node of the virtual cluster really is: this host."""
+    """What every node of the virtual cluster really is: this host; and a quota of disk for one of them."""
 
     def machines(content: dict) -> None:
-        content["slurm-node"].update(vcpus=host.cpus(), memory_gb=MEMORY_GB)
+        disk = {"hyperdisk_gb": 100}
+        content["slurm-node"].update(vcpus=host.cpus(), memory_gb=MEMORY_GB, host=disk)
 
     project.edit("machines.yaml", machines)
+    profile = project.root / "profiles" / "slurm" / "profile.yaml"
+    profile.write_text(profile.read_text() + "resources: [hyperdisk_gb=150]\n")
 
 
 def make_project(folder: Path, environments: Path) -> Project:
@@ -46,34 +50,45 @@ def make_project(folder: Path, environments: Path) -> Project:
 
 
 @pytest.fixture(scope="module")
-def measured(cluster: Cluster, tmp_path_factory, environments) -> tuple[Project, list]:
-    """The campaign measured through SLURM, and the jobs that it took."""
+def measured(cluster: Cluster, tmp_path_factory, environments) -> tuple[Project, list, list[str]]:
+    """The campaign measured through SLURM, the jobs that it took, and what the command said of them."""
     project = make_project(tmp_path_factory.mktemp("slurm") / "project", environments)
     before = cluster.last()
-    project.run(*RUN, timeout=600)
-    return project, cluster.jobs(after=before)
+    said = project.run(*RUN, timeout=600).stderr.splitlines()
+    return project, cluster.jobs(after=before), [line for line in said if line.startswith("submission: ")]
 
 
 def test_a_session_is_one_submission(measured):
     """Two places, two jobs, whatever the number of libraries and repeats."""
-    project, jobs = measured
+    project, jobs, _ = measured
     found = Counter(path.relative_to(project.results / "records").parts[2] for path in project.records())
     assert found == CELLS
     assert [job.state for job in jobs] == ["COMPLETED"] * 2
 
 
 def test_a_session_asks_for_what_one_cell_asks_for(measured):
-    """Processors and memory of one whole node, not of all cells together."""
-    _, jobs = measured
-    assert {job.cpus for job in jobs} == {16}  # exclusive: all that the virtual node declares
+    """Processors, memory and disk of one whole node, not of all cells together."""
+    _, jobs, said = measured
+    memory = int(MEMORY_GB * 1024 * 0.9)
+    one = f"cpus_per_task {host.cpus()}, hyperdisk_gb 100, mem_mb {memory},"
+    assert [line for line in said if one not in line] == []
+    # Of six probes, their cells and what gathers them; of one probe.
+    assert sorted(int(re.search(r", (\d+) jobs;", line)[1]) for line in said) == [1 + 2 + 1, 6 + 12 + 1]
     assert {job.exclusive for job in jobs} == {True}
-    assert {len(job.nodes) if isinstance(job.nodes, list) else 1 for job in jobs} == {1}
-    assert {job.memory_mb for job in jobs} == {int(MEMORY_GB * 1024 * 0.9)}
+    assert [len(job.nodes) for job in jobs] == [1, 1]
+    assert {job.memory_mb for job in jobs} == {memory}
+
+
+def test_no_more_runs_at_once_than_the_quota_allows(measured):
+    """Disk for one node: the second session begins where the first has ended, though nodes are free."""
+    _, jobs, _ = measured
+    first, second = sorted(jobs, key=lambda job: job.start)
+    assert first.end <= second.start
 
 
 def test_the_cells_of_a_session_share_one_stretch_of_work(measured):
     """Libraries interleaved on one host: one session id, in the planned order of blocks."""
-    project, _ = measured
+    project, *_ = measured
     for mode, count in CELLS.items():
         records = [json.loads(p.read_text()) for p in project.records() if p.parts[-4] == mode]
         assert len(records) == count
@@ -83,20 +98,20 @@ def test_the_cells_of_a_session_share_one_stretch_of_work(measured):
 
 
 def test_the_tables_are_made_where_the_command_was_given(measured):
-    project, _ = measured
+    project, *_ = measured
     assert "Pillow" in (project.results / "tables" / "image-rgb-micro.md").read_text()
     assert (project.results / "records" / "slurm-node" / "records.parquet").exists()
 
 
 def test_the_same_command_again_submits_nothing(measured, cluster):
-    project, _ = measured
+    project, *_ = measured
     before = cluster.last()
     project.run(*RUN, timeout=120)
     assert cluster.jobs(after=before) == []
 
 
 def test_a_deleted_record_is_one_cell_in_one_submission(measured, cluster, tmp_path):
-    project, _ = measured
+    project, *_ = measured
     lost = next(path for path in project.records() if "pillow" in path.parts and "micro" in path.parts)
     kept = {path: path.read_bytes() for path in project.records() if path != lost}
     lost.unlink()
@@ -197,16 +212,50 @@ def test_a_node_that_is_not_the_machine_measures_nothing(cluster, tmp_path, envi
 
 
 def test_nodes_that_are_not_declared_are_asked_of_slurm(cluster, tmp_path, environments):
-    """Of the virtual nodes SLURM says 16 processors, and this host is found to be another."""
+    """SLURM says of its nodes 16 processors; the node itself is found to have fewer, and is refused."""
     project = make_project(tmp_path / "project", environments)
 
     def machines(content: dict) -> None:
         content["slurm-node"].update(vcpus=None, memory_gb=None)
 
     project.edit("machines.yaml", machines)
-    project.run(*RUN[:3], "-n", *RUN[3:])
+    done = project.run(*RUN, check=False, timeout=300)
+    assert done.returncode != 0
+    assert "cpus_per_task 16" in done.stderr
+    logs = "\n".join(path.read_text() for path in (project.results / "logs" / "probe").rglob("*.log"))
+    assert f"it has {host.cpus()} processors, not 16" in logs
+    # A question sees the plan that was submitted.
     current = json.loads((project.results / "plan" / "slurm-node.plan.json").read_text())
-    assert current["machine_stanza"]["vcpus"] == 16
+    listed = project.run("augmark", "plan", "--files", "--profile", "slurm", "--config", *KEYS).stdout
+    assert {cell["path"] for cell in current["cells"]} == set(re.findall(r"slurm-node/\S+\.json", listed))
+
+
+def test_after_kill_9_on_the_node_the_same_command_goes_on(cluster, tmp_path, environments):
+    """What measures there is killed: nothing of it stays, and what was whole does."""
+    project = make_project(tmp_path / "project", environments)
+    run = start(project)
+    wait_for(lambda: len(project.records()) >= 2 and measuring_in(project.root), "a cell in flight")
+    for pid in measuring_in(project.root):
+        os.kill(pid, signal.SIGKILL)
+    assert run.wait(timeout=240) != 0
+    wait_for(lambda: not working_in(project.root), "no process of the project", 60)
+    kept = {path: path.read_bytes() for path in project.records()}
+    project.run(*RUN, timeout=600)
+    assert len(project.records()) == sum(CELLS.values())
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def measuring_in(folder: Path) -> list[int]:
+    """The commands that measure a cell there."""
+    found = []
+    for pid in working_in(folder):
+        try:
+            words = Path("/proc", str(pid), "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"scripts/measure.py" in words and not words.startswith(b"/bin/bash"):
+            found.append(pid)
+    return found
 
 
 def test_an_engine_without_its_machine_is_refused(cluster, tmp_path, environments):

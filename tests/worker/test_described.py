@@ -54,7 +54,7 @@ def test_the_machine_itself_passes(machine, this_host):
 
 def test_another_machine_stops_with_both_descriptions(this_host):
     """A c4 is planned and this host is a g2: declared and found, whole, and what to do."""
-    this_host({**G2, "cpus": 8})
+    this_host({**G2, "cpus": 8, "memory_bytes": 59 << 30})
     with pytest.raises(AugmarkError) as stopped:
         described.check_machine(plan_for("c4-standard-16"))
     assert str(stopped.value).splitlines() == [
@@ -63,7 +63,7 @@ def test_another_machine_stops_with_both_descriptions(this_host):
         "it has 8 processors, not 16",
         "  declared: Google Cloud c4-standard-16: processor matching '(?i)xeon.*platinum.*8581C', "
         "16 processors, 60 GiB",
-        "  found: Intel(R) Xeon(R) CPU @ 2.20GHz, 8 processors, 62.0 GiB, x86_64, "
+        "  found: Intel(R) Xeon(R) CPU @ 2.20GHz, 8 processors, 59.0 GiB, x86_64, "
         "firmware says 'Google Google Compute Engine', a virtual machine",
         "  remedy: run it on that machine, or plan for this one (machine local; for another machine add the "
         "stanza that `augmark doctor --describe` prints on it)",
@@ -76,6 +76,8 @@ def test_another_machine_stops_with_both_descriptions(this_host):
         ("c4-standard-16", {"cpu_model": None}, "its processor is None, which does not match"),
         ("c4-standard-16", {"memory_bytes": 50 << 30}, "it has 50.0 GiB of memory, not 60 GiB"),
         ("c4-standard-16", {"memory_bytes": 64 << 30}, "it has 64.0 GiB of memory, not 60 GiB"),
+        # The same processor in a machine of another kind (n4-standard-16: 64 GB, less what the system keeps).
+        ("c4-standard-16", {"memory_bytes": int(62.8 * (1 << 30))}, "it has 62.8 GiB of memory, not 60 GiB"),
         ("c4-standard-16", {"memory_bytes": None}, "it has an unknown amount of memory, not 60 GiB"),
         ("g2-standard-16", {"gpus": None}, "it has no NVIDIA GPU, or its driver does not answer"),
         ("g2-standard-16", {"gpus": ["NVIDIA L40S"]}, "its GPU is 'NVIDIA L40S', which does not match"),
@@ -106,6 +108,32 @@ def test_half_a_gigabyte_can_be_declared(this_host):
     """Memory is any positive number in the schema."""
     this_host({**C4, "memory_bytes": 15 << 29})
     described.check_machine(plan_for("c4-standard-16", {**MACHINES["c4-standard-16"], "memory_gb": 7.5}))
+
+
+def told_by_slurm(vcpus, memory_gb):
+    """The stanza of a cluster's nodes with what SLURM says of them."""
+    told = {"vcpus": vcpus, "memory_gb": memory_gb, "told_by_engine": ["memory_gb", "vcpus"]}
+    return {**MACHINES["slurm-node"], "id": "slurm-node", **told}
+
+
+def test_a_host_may_have_more_than_its_engine_gives_of_it(this_host):
+    """SLURM counts cores where the system counts threads, and leaves the system its memory."""
+    this_host({**C4, "cpus": 128, "memory_bytes": int(251.5 * (1 << 30))})
+    described.check_machine(plan_for("slurm-node", told_by_slurm(64, 234.4)))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"cpus": 16}, "it has 16 processors, not 64"),
+        ({"cpus": None}, "it has None processors, not 64"),
+        ({"memory_bytes": 100 << 30}, "it has 100.0 GiB of memory, not 234.4 GiB"),
+    ],
+)
+def test_a_host_with_less_than_its_engine_tells_is_another(change, what, this_host):
+    this_host({**C4, "cpus": 64, "memory_bytes": int(251.5 * (1 << 30)), **change})
+    with pytest.raises(AugmarkError, match=re.escape(what)):
+        described.check_machine(plan_for("slurm-node", told_by_slurm(64, 234.4)))
 
 
 def test_label_and_facts_of_a_record(this_host):

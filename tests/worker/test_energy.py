@@ -183,6 +183,13 @@ def test_a_gpu_alone_says_that_the_processor_is_not_in_it():
     assert {"package": "no counter of a package"} == found["missing"]
 
 
+def test_a_row_on_a_gpu_has_no_figure_without_the_gpu_s(tmp_path):
+    """The processor's joules alone would leave out what does the work."""
+    work = Work(tmp_path)
+    meter = Meter((rapl(tmp_path),), missing={"gpu": "no libnvidia-ml.so"})
+    assert {"unavailable": "no libnvidia-ml.so"} == meter.energy(meter.start(), 0, work.again, NO_BEAT)
+
+
 def test_a_mac_is_coarse():
     """Its power is sampled over work of its own, never beside timed values."""
     order = []

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -269,20 +270,40 @@ def test_what_is_not_understood_is_no_figure():
 
 def test_the_program_runs_beside_the_work_and_ends_with_it(tmp_path):
     """A program that prints a sample every tenth of a second until it is told to end."""
-    command = tmp_path / "powermetrics"
     loop = f"while True:\n    print({sample(100.0, 4000, 0, 0)!r}, flush=True)\n    time.sleep(0.1)\n"
-    command.write_text(f"#!{sys.executable}\nimport time\n{loop}")
-    command.chmod(0o755)
     ended = []
 
     def work():
-        import time
-
-        time.sleep(1.0)
+        time.sleep(2.0)
         ended.append(True)
 
-    assert {"cpu": 4.0, "gpu": 0.0, "ane": 0.0} == Powermetrics(str(command), user=0).watts_during(work)
+    assert {"cpu": 4.0, "gpu": 0.0, "ane": 0.0} == talkative(tmp_path, loop).watts_during(work)
     assert [True] == ended
+
+
+def talkative(tmp_path, body):
+    """A program that prints as the loop says until it is told to end."""
+    command = tmp_path / "powermetrics"
+    command.write_text(f"#!{sys.executable}\nimport time\n{body}")
+    command.chmod(0o755)
+    return Powermetrics(str(command), user=0)
+
+
+def test_a_long_report_is_read_to_its_end(tmp_path):
+    """More than a pipe holds: 1 W for three samples, then 9 W; the mean is not that of the beginning."""
+    low, high = sample(100.0, 1000, 0, 0), sample(100.0, 9000, 0, 0)
+    body = (
+        f"for n in range(10000):\n    print({low!r} if n < 3 else {high!r}, '.' * 16000, flush=True)\n"
+        "    time.sleep(0.1)\n"
+    )
+    assert talkative(tmp_path, body).watts_during(lambda: time.sleep(3.0))["cpu"] > 6.0
+
+
+def test_a_report_that_stops_is_no_figure(tmp_path):
+    """Samples of the first moments only say nothing of the work that followed."""
+    body = f"for n in range(4):\n    print({sample(100.0, 1000, 0, 0)!r}, flush=True)\ntime.sleep(60)\n"
+    with pytest.raises(Unreadable, match=r"sampled 0\.2 s of 3\.\d s of work"):
+        talkative(tmp_path, body).watts_during(lambda: time.sleep(3.0))
 
 
 def test_powermetrics_needs_root_and_a_mac(tmp_path):

@@ -232,3 +232,31 @@ def test_the_scheduler_lets_no_more_run_than_the_quotas_allow(tmp_path, name, ho
     )
     assert 0 == done.returncode, done.stderr[-3000:]
     assert [str(hosts)] * 2 * hosts == [path.read_text() for path in (tmp_path / "seen").iterdir()]
+
+
+def test_what_the_command_line_asks_for_is_held_against_the_quotas_too(project):
+    """More disk than there is would be cut to what there is, and run."""
+    done = dry_run(project, "--profile", "gcp-c4", "--set-resources", "measure:hyperdisk_gb=600")
+    assert 1 == done.returncode
+    assert "measure: hyperdisk_gb: one host takes 600, and the limit is 500" in said(done)
+
+
+def test_another_machine_beside_a_profile_is_refused(project):
+    """The profile's quotas and engine are of its own machine."""
+    done = dry_run(project, "--profile", "gcp-c4", keys=("machine=c4d-standard-16",))
+    assert 1 == done.returncode
+    assert "machine=c4d-standard-16 is given beside profiles/gcp-c4" in said(done)
+    words = ("augmark", "plan", "--profile", "gcp-c4", "--config", "machine=c4d-standard-16")
+    asked = project.run(*words, check=False)
+    assert 2 == asked.returncode
+    assert "is given beside profiles/gcp-c4" in asked.stderr
+
+
+def test_a_foreign_host_is_refused_before_anything_is_built(project):
+    """This host is no c4: the start says so, and nothing is staged."""
+    words = ("snakemake", "records", "--profile", "gcp-c4", "--config", *SMALL, "depth=min")
+    done = project.run(*words, check=False)
+    assert 1 == done.returncode
+    assert "declared: Google Cloud c4-standard-16" in done.stderr
+    assert "found: " in done.stderr
+    assert not (project.results / "datasets").exists()

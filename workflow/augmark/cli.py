@@ -16,7 +16,7 @@ from augmark.estimate import cell_estimate, duration
 from augmark.evidence import handoff
 from augmark.machines import doctor, quota
 from augmark.plan import Plan
-from augmark.profiles import Profile, read_profile
+from augmark.profiles import Profile, another_machine, read_profile
 
 # Modules that add a command of their own (`add_command`); what is heavy they import when they answer.
 QUESTIONS: tuple[Any, ...] = (cache, doctor, handoff, quota, standing)
@@ -60,11 +60,18 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def said(args: argparse.Namespace) -> tuple[dict[str, Any], str | None, str | None]:
-    """Keys of config.yaml, machine (None: none is named) and Python that the arguments of a question give."""
+    """Keys of config.yaml, machine (None: none is named) and Python that the arguments of a question give.
+
+    Raises:
+        AugmarkError: They name a machine beside a profile, which has its own.
+    """
     from augmark.locking import OLDEST_PYTHON
 
     profile: Profile | None = args.selected
-    overrides = {**(profile.overrides if profile else {}), **parse_overrides(args.config)}
+    given = parse_overrides(args.config)
+    if profile and "machine" in given:
+        raise another_machine(given["machine"], str(profile.file))
+    overrides = {**(profile.overrides if profile else {}), **given}
     machine = overrides.pop("machine", profile.machine if profile else None)
     return overrides, machine, f"cpython-{OLDEST_PYTHON}" if args.sdm else None
 
@@ -78,7 +85,10 @@ def plan_of(root: Path, args: argparse.Namespace) -> Plan:
     from augmark.planning import plan_now
 
     overrides, machine, python = said(args)
-    return plan_now(root, overrides, machine=machine or "local", python=python)
+    profile: Profile | None = args.selected
+    engine, partition = (profile.engine, profile.partition) if profile else (None, None)
+    machine = machine or "local"
+    return plan_now(root, overrides, machine=machine, python=python, engine=engine, partition=partition)
 
 
 def plans_of(root: Path, args: argparse.Namespace) -> list[Plan]:

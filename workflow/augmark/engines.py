@@ -11,7 +11,12 @@ from augmark.errors import AugmarkError
 
 SLURM = "slurm"
 KNOWN = (SLURM,)
+# Key of a completed stanza: which of its figures are the engine's, and nobody's description of the host.
+TOLD = "told_by_engine"
 SINFO_SECONDS = 30
+# Nodes of a partition that are alike: partition, how many, state, processors, MiB, generic resources.
+SINFO = ("sinfo", "--noheader", "--exact", "--format=%P|%D|%t|%c|%m|%G")
+LIMITS = ("sinfo", "--noheader", "--format=%P|%l")
 # What the system of a node keeps for itself: who asks for all that is declared gets no node.
 MEMORY_SHARE = 0.9
 MIB_PER_GIB = 1024
@@ -49,36 +54,43 @@ def completed(stanza: Mapping[str, Any], engine: str | None, partition: str | No
         return dict(stanza)
     cpus, memory_mib = _slurm_node(partition, stanza["id"])
     known = {"vcpus": cpus, "memory_gb": round(memory_mib / MIB_PER_GIB, 1)}
-    return {**stanza, **{key: value for key, value in known.items() if stanza[key] is None}}
+    told = {key: value for key, value in known.items() if stanza[key] is None}
+    # What an engine gives of a host is often less than the host has: no description to hold one against.
+    return {**stanza, **told, TOLD: sorted(told)}
 
 
 def _slurm_node(partition: str | None, machine: str) -> tuple[int, int]:
     """Processors and MiB of memory of each node of a partition."""
     declare = f"declare vcpus, memory_gb and cpu_model of {machine} (`augmark doctor --describe` on a node)"
-    lines = _sinfo("%P|%c|%m", declare)
+    lines = _sinfo(SINFO, f"run it where sinfo answers; or {declare}")
     found = {
         (int(cpus.rstrip("+")), int(memory.rstrip("+")))
-        for name, cpus, memory in lines
-        if (name.rstrip("*") == partition if partition else name.endswith("*"))
+        for name, _, _, cpus, memory, _ in lines
+        if _is_of(name, partition)
     }
     named = f"partition {partition}" if partition else "the default partition"
     if not found:
         others = sorted({name.rstrip("*") for name, *_ in lines})
         remedy = f"name one in profiles/slurm/machine.yaml: partition (there: {', '.join(others)})"
         raise AugmarkError(f"{named} has no node", where="sinfo", remedy=remedy)
-    if len(found) > 1:
-        shown = "; ".join(f"{cpus} processors, {memory} MiB" for cpus, memory in sorted(found))
-        raise AugmarkError(f"the nodes of {named} are not alike: {shown}", where="sinfo", remedy=declare)
-    return found.pop()
+    if len(counts := sorted({cpus for cpus, _ in found})) > 1:
+        shown = ", ".join(map(str, counts))
+        what = f"the nodes of {named} are not alike: they have {shown} processors"
+        raise AugmarkError(what, where="sinfo", remedy=declare)
+    return min(found)
 
 
-def _sinfo(columns: str, remedy: str) -> list[list[str]]:
-    """What SLURM says of each node, as cells of the columns asked for.
+def _is_of(name: str, partition: str | None) -> bool:
+    """Whether ``sinfo`` names a partition that is asked for: one, several (``a,b``), the default (None)."""
+    return name.rstrip("*") in partition.split(",") if partition else name.endswith("*")
+
+
+def _sinfo(words: tuple[str, ...], remedy: str) -> list[list[str]]:
+    """What SLURM says, as cells of the columns asked for.
 
     Raises:
         AugmarkError: It does not answer.
     """
-    words = ["sinfo", "--noheader", "--Node", f"--format={columns}"]
     try:
         answer = subprocess.run(words, capture_output=True, text=True, check=False, timeout=SINFO_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -93,8 +105,12 @@ def time_limit_minutes(partition: str | None) -> int | None:
 
     From ``sinfo``: ``30:00``, ``1:00:00``, ``2-00:00:00``, ``infinite``.
     """
-    for name, text in _sinfo("%P|%l", "`sinfo` has to answer here"):
-        if name.rstrip("*") == partition if partition else name.endswith("*"):
+    try:
+        lines = _sinfo(LIMITS, "")
+    except AugmarkError:
+        return None
+    for name, text in lines:
+        if _is_of(name, partition):
             match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text)
             if match:
                 days, hours, minutes = (int(part or 0) for part in match.groups()[:3])

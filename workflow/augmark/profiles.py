@@ -81,6 +81,15 @@ def read_profile(root: Path, name: str) -> Profile:
     return Profile(name, file, machine, said, engine, partition, limits, content.get("jobs"), content)
 
 
+def another_machine(machine: str, profile: str) -> AugmarkError:
+    """What is said where the command line names a machine beside a profile, whose quotas are of its own."""
+    return AugmarkError(
+        f"machine={machine} is given beside {profile}, which has its own",
+        where="--config",
+        remedy="leave one of them out",
+    )
+
+
 def _limits(given: Any, file: Path) -> dict[str, int]:
     """``[vcpus=128]`` or ``{vcpus: 128}`` as names and whole numbers."""
     pairs = given.items() if isinstance(given, Mapping) else (str(each).split("=", 1) for each in given)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import fcntl
 import math
 import os
+import secrets
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from augmark import engines, host, planning, progress, refresh, sessions, topup
+from augmark import engines, host, planning, profiles, progress, refresh, sessions, topup
 from augmark.cell import canonical_json
 from augmark.errors import AugmarkError
 from augmark.estimate import cell_estimate
@@ -25,7 +26,7 @@ from augmark.machines import quota
 from augmark.plan import Plan
 from augmark.products import ANSWER, product_paths, products
 from augmark.record import replace_json
-from augmark.worker import notice
+from augmark.worker import described, notice
 
 # Keys of a machine profile's configfile, and none of config.yaml: they say where, and a user chooses what.
 MACHINE, ENGINE, PARTITION = PROFILE_KEYS = "machine", "engine", "partition"
@@ -48,6 +49,12 @@ def planned(root: Path, workflow: Any, config: Mapping[str, Any]) -> Plan:
         AugmarkError: See ``planning.plan_now``; or the plan is not the one that was submitted.
     """
     engine = config.get(ENGINE)
+    files = [Path(file) for file in workflow.config_settings.configfiles]
+    profile = next((file for file in files if profiles.FOLDER in file.parts), None)
+    given = workflow.config_settings.config
+    # A host of an engine is told everything as if somebody had typed it.
+    if profile and MACHINE in given and not workflow.remote_exec:
+        raise profiles.another_machine(given[MACHINE], f"{profiles.FOLDER}/{profile.parent.name}")
     plan = planning.plan_now(
         root,
         overrides(workflow),
@@ -92,8 +99,9 @@ class Run:
         self._conda = conda_in_use(workflow)
         self._lock: IO[str] | None = None
         self.pid = os.getpid()
-        # One start on one host without interruption: blocks are paired only inside it.
-        self.session = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{self.pid}"
+        # One start on one host without interruption: blocks are paired only inside it. Two hosts may
+        # start one in the same second under the same number of process.
+        self.session = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{self.pid}-{secrets.token_hex(2)}"
         self._refreshed = (
             refresh.blocks_to_refresh(plan) if plan.content["config"]["refresh"] == "blocks" else set()
         )
@@ -261,7 +269,26 @@ class Run:
 
     # --- start and end -------------------------------------------------------------------------------
 
-    def start(self, again: Iterable[Path], rules: Container[str]) -> None:
+    def submissions(self, jobs: Iterable[Any]) -> list[str]:
+        """What will be asked of an engine, a line per submission; nothing where this host measures.
+
+        Args:
+            jobs: Snakemake's, that will run.
+        """
+        if self.engine is None:
+            return []
+        dag = self._workflow.dag
+        groups = {id(group): group for job in jobs if (group := dag.get_job_group(job)) is not None}
+        lines = []
+        for group in groups.values():
+            asked = ", ".join(f"{name} {group.resources.get(name)}" for name in sorted(self.request))
+            minutes, jobs_in_it = group.resources.get("runtime"), len(group.jobs)
+            lines.append(
+                f"submission: {group.groupid}, {jobs_in_it} jobs; {asked}, {minutes} minutes at most"
+            )
+        return sorted(lines)
+
+    def start(self, again: Iterable[Path], rules: Set[str]) -> None:
         """Refuse a second run in this folder, and let one job at a time draw its bar on the terminal.
 
         Args:
@@ -278,6 +305,8 @@ class Run:
                 where="profiles: executor, and engine in the configfile",
                 remedy="choose a profile (snakemake --profile slurm), which sets both",
             )
+        if self.engine is None and {"probe", "measure"} & rules:
+            described.check_machine(self.plan)  # each job looks again, on the host that it runs on
         if "package" in rules and not self.plan.content["stamp"]:
             from augmark.evidence.doubts import check_tree  # it needs pandas, and parsing does not
 

@@ -74,7 +74,7 @@ def sniff(path: Path, where: str) -> str:
     return "tar"
 
 
-class _LastRead:
+class LastRead:
     """A stream that remembers what was read last: the block that tarfile took for the end of the archive.
 
     At most ``most`` bytes are read at once: a header must not fill the memory.
@@ -112,7 +112,7 @@ def read_members(path: Path, where: str) -> Iterator[tuple[tarfile.TarInfo, tarf
             compressed = raw.read(2) == _GZIP
             raw.seek(0)
             room = path.stat().st_size * (MOST_INFLATED if compressed else 1)
-            stream = _LastRead(gzip.GzipFile(fileobj=raw, mode="rb") if compressed else raw)
+            stream = LastRead(gzip.GzipFile(fileobj=raw, mode="rb") if compressed else raw)
             with tarfile.open(fileobj=stream, mode="r:", encoding="utf-8") as tar:
                 while (member := _next(tar, stream)) is not None:
                     _require_possible(member, room, where)
@@ -132,7 +132,7 @@ def read_members(path: Path, where: str) -> Iterator[tuple[tarfile.TarInfo, tarf
         raise AugmarkError(what, where=where, remedy=_AGAIN) from error
 
 
-def _next(tar: tarfile.TarFile, stream: _LastRead) -> tarfile.TarInfo | None:
+def _next(tar: tarfile.TarFile, stream: LastRead) -> tarfile.TarInfo | None:
     stream.most = MOST_HEADER_BYTES
     member = tar.next()
     stream.most = sys.maxsize

@@ -99,9 +99,9 @@ def _wrong(target: Path) -> Path:
 def _finish(transfer: _Transfer, sha256: str) -> None:
     part, target = transfer.part, transfer.target
     found = files.hash_file(part, f"check {target.name}")
-    transfer.state.unlink(missing_ok=True)
     if found != sha256:
         part.replace(_wrong(target))
+        transfer.state.unlink(missing_ok=True)
         raise AugmarkError(
             f"has the sha256 {found}, but {sha256} was declared; what came was set aside as {_wrong(target)}",
             where=web.shown(transfer.url),
@@ -112,6 +112,7 @@ def _finish(transfer: _Transfer, sha256: str) -> None:
         os.fsync(stream.fileno())
     part.chmod(0o444)  # datasets are staged as further names of this file: nothing should write to it
     part.replace(target)
+    transfer.state.unlink(missing_ok=True)  # last: until then whoever is killed here goes on from the part
 
 
 class _Transfer:
@@ -175,7 +176,8 @@ class _Transfer:
             return  # all came, and was not checked
         reply = web.open_at(self.url, first, validator, self.patience.silence_seconds)
         with reply.stream:
-            total = self._agreed(reply.total)
+            # A part of the file may come without the size of the whole, which was told with its beginning.
+            total = self._agreed(known if reply.first and reply.total is None else reply.total)
             if reply.first and total != known:
                 raise web.Broken(
                     f"the server now says that the file has {total} bytes, before it was {known}"

@@ -17,6 +17,7 @@ from augmark.evidence.handoff_there import plan_here, probe_files
 from augmark.evidence.takeover_archive import Unpacked, unpack
 from augmark.evidence.verify_records import check_file
 from augmark.evidence.verify_samples import probe_problems, record_problems
+from augmark.files import alone, whole_file
 from augmark.machines.abilities import counted, left, not_run_lines
 from augmark.plan import Plan
 from augmark.record import read_record
@@ -47,14 +48,16 @@ def take_in(file: Path, root: Path, args: argparse.Namespace) -> int:
 
     output = _output(root, said(args)[0])
     folder = output / "handoff" / f"{STAGED}.{file_sha256(_there(file))[:10]}"
-    shutil.rmtree(folder, ignore_errors=True)  # of an import that was killed
-    try:
-        unpacked = unpack(file, folder)
-        plan = plan_here(unpacked.handoff, root, args)
-        verify(unpacked, plan, folder, file.name)
-        taken = _link(unpacked, folder, plan)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with alone(folder.with_name("import.lock"), lambda: print("waiting for another import")):
+        shutil.rmtree(folder, ignore_errors=True)  # of an import that was killed
+        try:
+            unpacked = unpack(file, folder)
+            plan = plan_here(unpacked.handoff, root, args)
+            verify(unpacked, plan, folder, file.name)
+            taken = _link(unpacked, folder, plan)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     return _say(taken, plan, unpacked.handoff, root)
 
 
@@ -193,8 +196,19 @@ def _link(unpacked: Unpacked, folder: Path, plan: Plan) -> Taken:
     for name in new:
         target = plan.output / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        os.link(folder / name, target)
+        _put(folder / name, target)
     return Taken(new, here)
+
+
+def _put(source: Path, target: Path) -> None:
+    """Give a file its place, write-once; copied where the file system has no links."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        with whole_file(target) as part:
+            shutil.copyfile(source, part)
 
 
 def _say(taken: Taken, plan: Plan, handoff: Content, root: Path) -> int:

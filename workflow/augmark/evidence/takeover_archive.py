@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from augmark.cell import DIGEST_LENGTH
+from augmark.data.archive import MOST_HEADER_BYTES, LastRead
 from augmark.errors import AugmarkError
 from augmark.evidence.handoff_content import Content, checked
 from augmark.evidence.handoff_there import HANDOFF, MANIFEST, RESULT
@@ -21,7 +23,7 @@ from augmark.files import copy_hashed, require_free
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-LARGEST_TEXT = 256 << 20  # of manifest and handoff, which are read whole
+LARGEST_TEXT = MOST_HEADER_BYTES  # of manifest and handoff, which are read whole
 AGAIN = "have it packed and sent again (`augmark handoff --pack` makes the same bytes)"
 
 
@@ -79,7 +81,13 @@ def _machine(handoff: Content) -> str:
 @contextmanager
 def _opened(file: Path) -> Iterator[tarfile.TarFile]:
     try:
-        with tarfile.open(file, "r:gz") as archive:
+        # The headers of a stranger's archive are read up to a size, as those of a dataset are.
+        with (
+            open(file, "rb") as raw,
+            tarfile.open(
+                fileobj=LastRead(gzip.GzipFile(fileobj=raw)), mode="r:", encoding="utf-8"
+            ) as archive,
+        ):
             yield archive
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -94,7 +102,7 @@ def _members(archive: tarfile.TarFile, file: Path) -> tuple[str, dict[str, tarfi
     tops, found = set(), {}
     for member in archive:
         top, _, name = member.name.partition("/")
-        if not member.isreg() or not _NAME.fullmatch(member.name) or not name:
+        if not member.isreg() or member.size < 0 or not _NAME.fullmatch(member.name) or not name:
             raise AugmarkError(
                 f"has a member that is no plain file in its folder: {member.name!r}",
                 where=str(file),
@@ -116,7 +124,7 @@ def _json(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: s
     stream: IO[bytes] | None = archive.extractfile(member)
     try:
         return json.loads(stream.read()) if stream else None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AugmarkError(f"{name} is not JSON: {error}", where=str(file), remedy=AGAIN) from error
 
 

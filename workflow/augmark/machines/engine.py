@@ -11,8 +11,6 @@ from typing import Any
 from augmark.machines.checks import FAIL, OK, WARN, Check
 from augmark.worker import described
 
-SLURM = "slurm"
-SINFO = ("sinfo", "--noheader", "--exact", "--format=%P|%D|%t|%c|%m|%G")
 SQUEUE = ("squeue", "--noheader", "--me")
 # What sinfo writes behind a state: not responding, powered down and the like.
 _STATE_MARKS = "*~#!%$@^-+"

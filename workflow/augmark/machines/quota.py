@@ -10,6 +10,7 @@ import argparse
 import heapq
 import json
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -104,6 +105,12 @@ def check_start(workflow: Any, stanza: Mapping[str, Any], engine: str | None) ->
     values = {name: getattr(limit, "value", limit) for name, limit in found if not name.startswith("_")}
     limits = {name: value for name, value in values.items() if isinstance(value, int)}
     check(limits, stanza, engine=engine, where=f"{FOLDER}/{profile}/profile.yaml: resources")
+    for rule, asked in workflow.resource_settings.overwrite_resources.items():
+        values = {name: getattr(each, "value", each) for name, each in asked.items()}
+        ask = {name: each for name, each in values.items() if isinstance(each, int)}
+        if wrong := impossible(limits, ask):
+            remedy = "ask for less, or raise the limit to what your project really has"
+            raise AugmarkError(f"{rule}: {'; '.join(wrong)}", where="--set-resources", remedy=remedy)
 
 
 def profile_limits(profile: Profile) -> dict[str, int]:
@@ -227,7 +234,8 @@ def answer(root: Path, args: argparse.Namespace) -> int:
     """Print what each profile may have at once; 1 where one may have no host, else 0.
 
     Raises:
-        AugmarkError: A profile's plan cannot be made, or ``--beside`` has no profile to stand beside.
+        AugmarkError: The plan of the profile that is named cannot be made, or ``--beside`` has none to stand
+            beside.
     """
     from augmark.profiles import names, read_profile
 
@@ -236,7 +244,15 @@ def answer(root: Path, args: argparse.Namespace) -> int:
         raise AugmarkError("--beside needs --profile", where="augmark quota", remedy=remedy)
     asked = [args.selected] if args.selected else [read_profile(root, name) for name in names(root)]
     limited = [profile for profile in asked if args.selected or profile_limits(profile)]
-    found = [_answered(root, args, profile) for profile in limited]
+    found = []
+    for profile in limited:
+        try:
+            found.append(_answered(root, args, profile))
+        except AugmarkError as error:
+            if args.selected:
+                raise
+            # Of several profiles one may have nothing to do, or an engine that does not answer here.
+            print(f"{profile.name}: {error}", file=sys.stderr)
     print(_as_json(found, args.beside) if args.json else render(found, args.beside))
     return 1 if any(each.hosts == 0 for each in found) else 0
 

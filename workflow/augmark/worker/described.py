@@ -5,11 +5,13 @@ Standard library only: it is asked by the measuring job, in a library's interpre
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from augmark import fingerprint
+from augmark.engines import TOLD
 from augmark.errors import AugmarkError
 from augmark.plan import Plan
 
@@ -23,7 +25,8 @@ TOLD_BY = ("cpu_model", "cpus", "memory_bytes", "architecture", "hardware", "hyp
 # What is left open of these, any host of an engine passes for.
 MUST_DECLARE = ("vcpus", "cpu_model", "memory_gb")
 # What the system and the hypervisor keep for themselves is missing from the figure.
-MEMORY_SHARE = (0.85, 1.05)
+# And a figure is declared to a place or two.
+MEMORY_SHARE = (0.85, 1.02)
 
 
 def check_machine(plan: Plan) -> None:
@@ -122,10 +125,14 @@ def differences(stanza: Stanza, found: Found) -> Iterator[str]:
     # of different processors are never compared.
     if pattern is not None and (model is None or not re.search(pattern, model)):
         yield f"its processor is {model!r}, which does not match {pattern!r}"
-    if stanza["vcpus"] is not None and found["cpus"] != stanza["vcpus"]:
+    told = stanza.get(TOLD, ())  # what an engine tells is the least that its host has
+    count = found["cpus"]
+    fewer = count is None or count < (stanza["vcpus"] or 0)
+    if fewer if "vcpus" in told else stanza["vcpus"] is not None and count != stanza["vcpus"]:
         yield f"it has {found['cpus']} processors, not {stanza['vcpus']}"
     declared, memory = stanza["memory_gb"], found["memory_bytes"]
     low, high = MEMORY_SHARE
+    high = math.inf if "memory_gb" in told else high
     if declared is not None and (memory is None or not low <= memory / (declared * GIB) <= high):
         shown = "an unknown amount" if memory is None else f"{memory / GIB:.1f} GiB"
         yield f"it has {shown} of memory, not {declared} GiB"

@@ -158,6 +158,8 @@ class Meter:
         missing = {**self.missing, **missing}
         if not {CPU_PARTS, GPU_PART} & set(parts):
             raise Unreadable("; ".join(dict.fromkeys(missing.values())))
+        if GPU_PART in missing:  # the joules of a row on a GPU are not those of all else
+            raise Unreadable(missing[GPU_PART])
         told = "+".join(source.name for source in self.sources if source.parts & set(parts))
         return _row(told, parts, missing, window.seconds, items, coarse=False)
 

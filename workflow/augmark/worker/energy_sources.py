@@ -17,6 +17,8 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -212,6 +214,10 @@ def _check(library: Any, name: str, code: int) -> None:
         raise Unreadable(f"{name} failed: {text.decode('ascii', 'replace')} ({code})")
 
 
+# The first and the last sample are left out; with less than this the mean is of another piece of work.
+SAMPLED_SHARE = 0.5
+
+
 class Powermetrics:
     """Power as ``powermetrics`` samples it, over work that is done for that alone.
 
@@ -239,21 +245,30 @@ class Powermetrics:
             Unreadable: It cannot be run, or said nothing that is understood.
         """
         words = ["--samplers", "cpu_power", "-i", str(POWERMETRICS_SAMPLE_MS), "-b", "1"]
-        try:
-            process = subprocess.Popen(
-                [self.command, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-            )
-        except OSError as error:
-            raise Unreadable(f"powermetrics cannot be run: {_words(error)}") from error
-        try:
-            work()
-        finally:
-            process.send_signal(signal.SIGTERM)
+        # To a file: a pipe that nobody reads meanwhile fills up, and the program stops sampling.
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told:
             try:
-                said, _ = process.communicate(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                said, _ = process.communicate()
+                process = subprocess.Popen(
+                    [self.command, *words], stdout=told, stderr=subprocess.DEVNULL, text=True
+                )
+            except OSError as error:
+                raise Unreadable(f"powermetrics cannot be run: {_words(error)}") from error
+            since = time.monotonic()
+            try:
+                work()
+            finally:
+                seconds = time.monotonic() - since
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(timeout=5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            told.seek(0)
+            said = told.read()
+        sampled = sum(elapsed for elapsed, _ in list(_samples(said))[1:])
+        if sampled < SAMPLED_SHARE * seconds:
+            raise Unreadable(f"powermetrics sampled {sampled:.1f} s of {seconds:.1f} s of work")
         return mean_watts(said)
 
 

@@ -24,12 +24,16 @@ Row = dict[str, Any]
 
 def measure(job: jobs.Job) -> None:
     """Measure what is not carried over from an earlier record, and write the record once."""
+    if is_there(job):
+        return
     started, load_before = time.time() - _seconds_running(), host.load()
     probe = read_probe(job)
     probed = probe["rows"]
     carried = {} if job.fresh else carried_rows(job)
     todo = jobs.in_seeded_order(job, rows_to_time(job, probed, carried))
     with jobs.machine_to_itself(job.cell.label, job) as waited_seconds:
+        if is_there(job):
+            return
         outcome = jobs.run_rows(job, "measure", todo, dict(_settings(job))) if todo else supervise.Outcome()
     rows = [_final_row(job, planned, probed, carried, outcome) for planned in job.definition["rows"]]
     content = _content(job, rows, outcome, [row["id"] for row in outcome.rows])
@@ -50,6 +54,19 @@ def measure(job: jobs.Job) -> None:
     if not record.write_once(job.out, content):
         print(f"{job.cell.label}: a record was there already and stays", flush=True)
     tally(job.cell.label, rows)
+
+
+def is_there(job: jobs.Job) -> bool:
+    """Whether somebody else has measured the cell meanwhile: a job that an engine had still, or another run.
+
+    Raises:
+        AugmarkError: What is there is no whole record.
+    """
+    if job.fresh or not job.out.exists():
+        return False
+    record.read_record(job.out)
+    print(f"{job.cell.label}: a record is there already and stays", flush=True)
+    return True
 
 
 def _seconds_running() -> float:
