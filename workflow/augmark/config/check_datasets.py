@@ -41,7 +41,7 @@ def _url(name: str, stanza: dict[str, Any]) -> Iterator[Problem]:
     source = stanza.get("source") or ""
     if not stage.is_url(source):
         return
-    if not source.startswith(stage.HTTPS):
+    if not stage.is_https(source):
         yield _unsupported(FILE, f"{name}.source", source)
     elif stanza["sha256"] is None:
         what = f"null, but what comes from {_shown(source)} must be known before"
@@ -74,7 +74,7 @@ def _is_staged(settings: Settings, name: str, stanza: dict[str, Any]) -> bool:
 
 def source_problems(root: Path, file: str, key: str, source: Any) -> Iterator[Problem]:
     """What is wrong with a path, given instead of a dataset's name."""
-    if str(source).startswith(stage.HTTPS):
+    if stage.is_https(str(source)):
         what = f"a URL, of which the digest is not known: {_shown(source)}"
         hint = "put it into config/datasets.yaml with its size and sha256, and give its name"
         yield Problem("unsupported-source", file, key, what, hint)

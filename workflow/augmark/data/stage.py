@@ -27,6 +27,11 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 HTTPS = "https://"
 
 
+def is_https(source: str) -> bool:
+    """Whether a source is downloaded; schemes have no case."""
+    return source.lower().startswith(HTTPS)
+
+
 def is_url(source: str) -> bool:
     """Whether a source is a URL, and no path."""
     return _URL.match(source) is not None
@@ -153,7 +158,7 @@ def _file_name(source: str) -> str:
 def _local(source: str) -> Path:
     if is_url(source):
         shown, by_hand = public_url(source) or source, "download it and give the file's path"
-        if source.startswith(HTTPS):
+        if is_https(source):
             what = "is a URL, and what it holds is not known before it is downloaded"
             remedy = f"put it into config/datasets.yaml with its size and sha256, or {by_hand}"
             raise AugmarkError(what, where=shown, remedy=remedy)
@@ -198,7 +203,7 @@ def _bring(source: str, kind: str, part: Path, name: str, declared: str, size: i
     """Make ``part`` the source's tar; return the dataset's sha256 and the tar's."""
     if kind == "demo":
         return _build_demo(part)
-    if source.startswith(HTTPS):
+    if is_https(source):
         kept = _downloaded(source, part.parent, name, declared, size)
         _require_kind(kept, kind, source)
         return _link(kept, part, name, declared)

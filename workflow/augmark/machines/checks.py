@@ -248,7 +248,7 @@ def tree(dirty: bool | None, depth: str, stamp: str | None) -> Check:
     if dirty is False:
         return Check("tree", OK, "clean: every record will name its commit")
     found = "has changes that are not committed" if dirty else "git does not know this tree"
-    remedy = "commit first, in a git checkout"
+    remedy = "commit first" if dirty else "work in a clone that git made, not in an unpacked archive"
     if stamp is None:
         return Check("tree", FAIL, f"{found}: what depth {depth} measures so cannot be packed", remedy)
     return Check("tree", WARN, f"{found}; depth {depth} is a {stamp}, and needs none", remedy)
