@@ -17,6 +17,13 @@ def far(handed, tmp_path, environments):
     return handoffs.clone(handed.desk, tmp_path / "clone", environments)
 
 
+def test_a_campaign_of_this_host_has_nothing_to_hand_over(desk):
+    """The nodes of somebody's cluster are nobody's to run a script on: its profile measures there."""
+    done = desk.run("augmark", "handoff", "--config", "campaign=demo", check=False)
+    assert done.returncode == 2
+    assert "no machine of this campaign is another one than this host" in done.stderr
+
+
 def test_what_it_says(handed):
     """It follows its schema, has its digest, and names every cell that is missing and what it rests on."""
     said = handed.content

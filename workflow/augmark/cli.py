@@ -1,4 +1,4 @@
-"""The ``augmark`` command: questions about the plan and its records. It prints, and makes nothing."""
+"""The ``augmark`` command: questions about the plan and its records. Only handoff and import write files."""
 
 from __future__ import annotations
 

@@ -78,7 +78,11 @@ def _write(root: Path, args: argparse.Namespace) -> int:
     if wanted:
         chosen = [plan for plan in plans if plan.content["machine_stanza"]["id"] == wanted]
     else:
-        chosen = [plan for plan in plans if why_not_here(plan.content["machine_stanza"], plan.machine, root)]
+        # What declares no processor is whatever an engine gives: its own profile measures there.
+        declared = [plan for plan in plans if plan.content["machine_stanza"]["cpu_model"] is not None]
+        chosen = [
+            plan for plan in declared if why_not_here(plan.content["machine_stanza"], plan.machine, root)
+        ]
     state = git_state(root)
     for plan in chosen:
         if not left(plan):

@@ -43,7 +43,7 @@ class Nodes:
 
 
 def read_nodes(text: str) -> list[Nodes]:
-    """What ``sinfo`` says, asked as in ``SINFO``.
+    """What ``sinfo`` says, asked as in ``engines.SINFO``.
 
     Raises:
         ValueError: It is something else.

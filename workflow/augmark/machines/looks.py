@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from augmark import environments, host
+from augmark import engines, environments, host
 from augmark.cache import cache_folder, download_path
 from augmark.cgroup import NO_LIMIT, cgroup_limits
 from augmark.data.stage import is_url
@@ -216,10 +216,10 @@ def _engine(case: Case) -> Iterator[Check]:
     if profile is None or name is None:
         return
     yield engine.plugin(name, engine.plugin_installed(name))
-    if name != engine.SLURM:
+    if name != engines.SLURM:
         yield Check("engine", WARN, f"whether {name} answers is not looked at", "submit a small job")
         return
-    said = host_facts.answer(*engine.SINFO)
+    said = host_facts.answer(*engines.SINFO)
     yield engine.reachable("sinfo", said)
     yield engine.reachable("squeue", host_facts.answer(*engine.SQUEUE))
     if said[0]:
@@ -232,7 +232,7 @@ def _engine(case: Case) -> Iterator[Check]:
 def _elsewhere(case: Case) -> Check:
     assert case.profile is not None
     run = f"srun augmark doctor --profile {case.profile.name}"
-    more = f"; `{run}` looks at a node now" if case.engine == engine.SLURM else ""
+    more = f"; `{run}` looks at a node now" if case.engine == engines.SLURM else ""
     return Check(
         "host", OK, f"hosts of {case.engine} measure, and each job checks its own before it times{more}"
     )
