@@ -110,6 +110,8 @@ class Run:
         config = workflow.globals["config"]
         self.engine: str | None = config.get(ENGINE)
         self._partition: str | None = config.get(PARTITION)
+        # Only an engine knows groups; here Snakemake would take minutes to find them among thousands of jobs.
+        self.group = "session_{scenario}_{mode}_{device}" if self.engine else None
         # What one measuring job asks for: all of a session's together ask for no more.
         self.request = engines.request(plan.content["machine_stanza"], self.engine, self._partition)
         if self._refreshed and not workflow.remote_exec:
@@ -149,7 +151,7 @@ class Run:
             for cell in sessions.cells(self.plan, place)
             if refresh.block_of(cell) in self._refreshed
         }
-        return [path for path in sessions.products(self.plan, place) if path in again or not path.exists()]
+        return sessions.left(self.plan, place, again)
 
     # --- inputs --------------------------------------------------------------------------------------
 

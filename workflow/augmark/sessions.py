@@ -6,10 +6,11 @@ goes on with the cells that are missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
+from augmark.analysis.sampled import archive_paths
 from augmark.cell import short_digest
 from augmark.plan import Plan
 from augmark.record import read_record, replace_json
@@ -36,6 +37,24 @@ def products(plan: Plan, place: Place) -> list[Path]:
         *plan.block_probes(*place),
         *(plan.output / "records" / cell["path"] for cell in cells(plan, place)),
     ]
+
+
+def left(plan: Plan, place: Place, again: Container[Path] = ()) -> list[Path]:
+    """What a session still has to make.
+
+    A cell wants the probes of its whole place. Where all cells are there a probe is wanted only for its
+    samples: whoever was given records alone probes nothing.
+
+    Args:
+        again: Records that are there, and are asked for again.
+    """
+    records = [plan.output / "records" / cell["path"] for cell in cells(plan, place)]
+    records = [path for path in records if path in again or not path.exists()]
+    probes = [path for path in plan.block_probes(*place) if not path.exists()]
+    if not records:
+        wanted = set(archive_paths(plan))
+        probes = [path for path in probes if path.with_suffix(".samples.zip") in wanted]
+    return [*probes, *records]
 
 
 def session_file(plan: Plan, place: Place) -> Path:

@@ -1,6 +1,6 @@
 # From items and environments to one record per cell. Probes and cells have the machine to themselves. A session, which
-# is all of one scenario, mode and device, is one group: on an engine one submission on one host, and since its jobs
-# take all cores one after the other it asks for what one of them asks for.
+# is all of one scenario, mode and device, is one group on an engine: one submission on one host, and since its jobs take
+# all cores one after the other it asks for what one of them asks for.
 #   in:   <output>/items/<scenario>.<digest>/index.json, <output>/envs/<environment>.<digest>.<python>/env.json
 #   out:  <output>/probes/<machine>/<scenario>/<mode>/<library>/<device>/probe.<digest>.{json, samples.zip}
 #         <output>/records/<machine>/<scenario>/<mode>/<library>/<device>/r<repeat>.<digest>.json
@@ -16,7 +16,7 @@ rule probe:
     log:
         f"{PLAN.output}/logs/probe/{{machine}}/{{scenario}}/{{mode}}/{{library}}/{{device}}/{{digest}}.log",
     group:
-        "session_{scenario}_{mode}_{device}"
+        RUN.group
     conda:
         RUN.conda
     threads: workflow.cores
@@ -42,7 +42,7 @@ rule measure:
         f"{PLAN.output}/logs/measure/{{machine}}/{{scenario}}/{{mode}}/{{library}}/{{device}}/r{{repeat}}.{{digest}}.log",
     priority: RUN.priority
     group:
-        "session_{scenario}_{mode}_{device}"
+        RUN.group
     conda:
         RUN.conda
     threads: workflow.cores
@@ -69,7 +69,7 @@ rule session:
     log:
         f"{PLAN.output}/logs/session/{{machine}}/{{scenario}}/{{mode}}/{{device}}.{{digest}}.log",
     group:
-        "session_{scenario}_{mode}_{device}"
+        RUN.group
     threads: workflow.cores
     resources:
         **RUN.request,

@@ -197,7 +197,7 @@ def allowed(plan: Plan, profile: Profile, limits: Mapping[str, int]) -> Allowed:
     ask = host_ask(stanza)
     hosts, binding = at_once(limits, ask)
     places = sessions.places(plan)
-    waiting = [place for place in places if not all(path.exists() for path in sessions.products(plan, place))]
+    waiting = [place for place in places if sessions.left(plan, place)]
     times = [[cell_estimate(plan, cell) for cell in sessions.cells(plan, place)] for place in waiting]
     used = len(waiting) if hosts is None else min(hosts, len(waiting))
     stopped = hosts == 0
