@@ -44,8 +44,13 @@ def invert(item: np.ndarray) -> np.ndarray:
 
 
 @builds("Works")
-@builds("Invert")  # as a real library does it beside this one
 def works(params: Params) -> Apply:
+    return invert
+
+
+@builds("Invert")
+def inverts(params: Params) -> Apply:
+    """As a real library does beside this one."""
     return invert
 
 
