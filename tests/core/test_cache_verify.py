@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from augmark import cache, cli
 from augmark.locks import lock_digest
 from tests.core.kept import DIGEST, everything, flip, one, site
+from tests.rights import bound_by_permissions
 
 
 def test_what_is_whole_is_ok(ask):
@@ -237,11 +237,7 @@ def test_many_files_are_shortened_in_words_only(kept, ask, capsys):
 
 def asked_without_rights(kept, action):
     """Ask as somebody whom permissions bind: root is not, unless it lays the capability down."""
-    words = [sys.executable, "-m", "augmark.cli", "cache", action]
-    if os.geteuid() == 0:
-        if shutil.which("setpriv") is None:
-            pytest.skip("root may read everything, and there is no setpriv to lay that down with")
-        words = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *words]
+    words = [*bound_by_permissions(), sys.executable, "-m", "augmark.cli", "cache", action]
     workflow = str(Path(cache.__file__).parents[1])
     return subprocess.run(words, env={**os.environ, "PYTHONPATH": workflow}, capture_output=True, text=True)
 

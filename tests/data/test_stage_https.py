@@ -72,7 +72,7 @@ def test_on_another_disk_it_is_copied(web_set, tmp_path, monkeypatch):
     assert (folder / "dataset.tar").read_bytes() == kept.read_bytes()
 
 
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no second disk")
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no /dev/shm here to be another disk")
 def test_room_for_the_copy_on_the_other_disk_is_asked_for_first(web_set, tmp_path, monkeypatch):
     """Before anything is downloaded; both folders count where they lie."""
     server, digest = web_set

@@ -161,7 +161,7 @@ def driver(tmp_path_factory):
 
     compiler = shutil.which("cc") or shutil.which("g++")
     if compiler is None:
-        pytest.skip("no compiler")
+        pytest.skip("there is no C compiler here to build a stand-in of NVML with")
     folder = tmp_path_factory.mktemp("driver")
     (folder / "nvml.c").write_text(DRIVER)
     built = folder / "libnvidia-ml.so.1"
