@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from augmark import host
+from augmark.worker import notice
 from tests.conftest import Project, copy_project, make_fake
 from tests.slurm.cluster import Cluster
 
@@ -130,11 +131,13 @@ def start(project: Project) -> subprocess.Popen:
         )
 
 
-def wait_for(condition, what: str, seconds: float = 240) -> None:
+def wait_for(condition, what: str, seconds: float = 240):
+    """What the condition gives as soon as it is something."""
     until = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < until, f"not within {seconds} s: {what}"
         time.sleep(0.2)
+    return found
 
 
 def test_after_scancel_only_the_missing_cells_are_measured(cluster, tmp_path, environments):
@@ -231,18 +234,29 @@ def test_nodes_that_are_not_declared_are_asked_of_slurm(cluster, tmp_path, envir
 
 
 def test_after_kill_9_on_the_node_the_same_command_goes_on(cluster, tmp_path, environments):
-    """What measures there is killed: nothing of it stays, and what was whole does."""
+    """What measures there is killed: what was whole stays, and `status` says which one was cut off."""
     project = make_project(tmp_path / "project", environments)
     run = start(project)
-    wait_for(lambda: len(project.records()) >= 2 and measuring_in(project.root), "a cell in flight")
-    for pid in measuring_in(project.root):
-        os.kill(pid, signal.SIGKILL)
+    killed = wait_for(lambda: len(project.records()) >= 2 and at_work(project), "a cell in flight")
+    os.kill(killed, signal.SIGKILL)
     assert run.wait(timeout=240) != 0
     wait_for(lambda: not working_in(project.root), "no process of the project", 60)
     kept = {path: path.read_bytes() for path in project.records()}
+    words = ("augmark", "status", "--profile", "slurm", "--config", *KEYS)
+    said = project.run(*words, check=False).stdout
+    assert re.search(rf"(?m)^cut off   micro .*: process {killed} on .* is gone.*; it is left$", said)
+    assert "nothing is running: the same snakemake command goes on" in said
     project.run(*RUN, timeout=600)
     assert len(project.records()) == sum(CELLS.values())
     assert {path: path.read_bytes() for path in kept} == kept
+    assert "cut off" not in project.run(*words).stdout
+
+
+def at_work(project: Project) -> int | None:
+    """A process that measures a cell there and has said so."""
+    notices = [notice.read(path) for path in (project.results / "running").rglob("r*.json")]
+    said = {each["pid"] for each in notices if each}
+    return next((pid for pid in measuring_in(project.root) if pid in said), None)
 
 
 def measuring_in(folder: Path) -> list[int]:
