@@ -56,6 +56,7 @@ class Server:
         ranges: Whether a part of it can be had.
         careless: Whether it sends a part of whatever state there is (no ``If-Range``).
         shift: So many bytes too early a part begins.
+        whole_unknown: A part comes without the size of the whole (``*``, RFC 9110, 14.4).
         breaks: Bytes of a body after which the connection ends, one for each reply; then whole ones.
         stalls: Replies that stop after half of the body and say nothing more.
         length: What Content-Length says, if not the truth; ``"none"``: there is no such header.
@@ -66,7 +67,7 @@ class Server:
 
     def __init__(self, content: bytes) -> None:
         self.content, self.etag, self.ranges = content, '"one"', True
-        self.careless, self.shift = False, 0
+        self.careless, self.shift, self.whole_unknown = False, 0, False
         self.breaks: list[int] = []
         self.stalls = 0
         self.length: Any = None
@@ -109,7 +110,8 @@ def _handler(server: Server) -> type[http.server.BaseHTTPRequestHandler]:
                 headers["Content-Length"] = str(server.length or len(body))
             if first is not None:
                 total = len(server.content)
-                headers["Content-Range"] = f"bytes {first}-{total - 1}/{total}"
+                whole = "*" if server.whole_unknown else total
+                headers["Content-Range"] = f"bytes {first}-{total - 1}/{whole}"
             self._head(200 if first is None else 206, headers)
             self._body(body)
 

@@ -44,6 +44,16 @@ def test_broken_at_sixty_per_cent_it_continues_from_there(client):
     ]
 
 
+def test_a_part_that_does_not_say_how_large_the_whole_is(client):
+    """It is joined all the same: the declared size and the digest are what counts."""
+    client.server.breaks, client.server.whole_unknown = [SIXTY], True
+
+    client.get()
+
+    assert client.target.read_bytes() == CONTENT
+    assert client.server.ranges_asked() == [None, f"bytes={SIXTY}-"]
+
+
 def test_another_process_continues_where_a_killed_one_was(client, tmp_path, request):
     """kill -9 while nothing comes; the same command asks for what is missing."""
     client.server.stalls = 1

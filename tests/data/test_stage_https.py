@@ -45,6 +45,17 @@ def test_a_download_is_staged_as_another_name_of_the_cached_file(web_set, tmp_pa
     assert stage.read_staged(folder / "dataset.tar") == about
 
 
+def test_a_scheme_has_no_case(web_set, tmp_path):
+    """RFC 3986, 3.1: it is downloaded, and not looked for as a file here."""
+    server, digest = web_set
+    server.url = server.url.replace("https://", "HTTPS://")
+
+    folder = staged(server, digest, tmp_path / "out")
+
+    assert sha256((folder / "dataset.tar").read_bytes()) == digest
+    assert len(server.asked) == 1
+
+
 def test_the_next_output_folder_takes_it_from_the_cache(web_set, tmp_path):
     """The server is asked once, though it is gone the second time."""
     server, digest = web_set

@@ -1,7 +1,9 @@
 """`augmark import`: what comes back is taken in whole and only once, and anything that is off is refused."""
 
+import fcntl
 import io
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -13,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from augmark.record import seal_of
+from tests.disks import small_disk
 from tests.evidence import handoffs, packages
 from tests.evidence.handoffs import CELLS, FAR, KEYS
+from tests.watching import wait_for
 
+LOCKS = Path("/proc/locks")
 MACHINE = ("--config", f"machine={FAR}", *KEYS)
 
 
@@ -277,6 +282,46 @@ def test_taken_in_twice(handed, desk):
     assert "taken in: 0 records, 0 files" in done.stdout
     assert f"here already, the same: {CELLS} records" in done.stdout
     assert before == handoffs.everything(desk.results)
+
+
+def test_where_no_link_reaches_it_is_copied(handed, desk):
+    """Records on a disk of their own: what comes in is the same to the byte, and nothing half is left."""
+    with small_disk(desk.results / "records") as disk:
+        done = take_in(desk, handed.archive)
+        assert 0 == done.returncode, done.stderr
+        assert handoffs.everything(handed.far.results) == handoffs.everything(desk.results)
+        assert not list(disk.rglob("*.part"))
+        assert f"here already, the same: {CELLS} records" in take_in(desk, handed.archive).stdout
+
+
+@pytest.mark.skipif(not LOCKS.exists(), reason="who waits for a lock is seen in /proc/locks, on Linux alone")
+def test_of_two_imports_at_once_the_second_waits(handed, desk):
+    """One takes everything in, the other finds it here; neither breaks the other's unpacked files."""
+    command = [str(Path(sys.executable).parent / "augmark"), "import", str(handed.archive)]
+    lock = desk.results / "handoff" / "import.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with open(lock, "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        both = [
+            subprocess.Popen(
+                command, cwd=desk.root, env=desk.environment(), stdout=subprocess.PIPE, text=True
+            )
+            for _ in range(2)
+        ]
+        waiting = f":{os.fstat(held.fileno()).st_ino} "  # as /proc/locks names the file
+
+        def waiters():
+            return [line for line in LOCKS.read_text().splitlines() if "->" in line and waiting in line]
+
+        wait_for(lambda: 2 == len(waiters()), "two that wait for the lock")
+        assert {} == handoffs.everything(desk.results)
+    said = sorted(process.communicate(timeout=120)[0] for process in both)
+    assert [0, 0] == [process.returncode for process in both]
+    assert all(text.startswith("waiting for another import\n") for text in said)
+    assert 1 == sum(f"taken in: {CELLS} records" in text for text in said)
+    assert 1 == sum(f"here already, the same: {CELLS} records" in text for text in said)
+    assert handoffs.everything(handed.far.results) == handoffs.everything(desk.results)
+    assert not list((desk.results / "handoff").glob(".import*"))
 
 
 def test_another_record_in_the_place_stays(handed, desk):

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from augmark import host
 from augmark.worker import notice
 from tests.conftest import Project, copy_project, make_fake
 from tests.slurm.cluster import Cluster
+from tests.watching import processes, wait_for
 
 # Checks of jobs by the second: the plugin's own intervals are made for days.
 SOON = ("--slurm-init-seconds-before-status-checks", "4", "--latency-wait", "20")
@@ -25,6 +25,7 @@ KEYS = ("transforms=Works,WorksAtRandom,Invert", "repeats=2")
 RUN = ("snakemake", "--profile", "slurm", *SOON, "paper_tables", "--config", *KEYS)
 # Two repeats of two fakes, Pillow and the three controls; of Pillow alone.
 CELLS = {"micro": 2 * 6, "decode": 2 * 1}
+SECONDS = 240  # until a submitted job has measured some cells
 MEMORY_GB = round((host.memory_bytes() or 0) / (1 << 30), 1)
 
 
@@ -131,21 +132,12 @@ def start(project: Project) -> subprocess.Popen:
         )
 
 
-def wait_for(condition, what: str, seconds: float = 240):
-    """What the condition gives as soon as it is something."""
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, f"not within {seconds} s: {what}"
-        time.sleep(0.2)
-    return found
-
-
 def test_after_scancel_only_the_missing_cells_are_measured(cluster, tmp_path, environments):
     """What was measured when the job was cancelled stays, and the same command measures the rest."""
     project = make_project(tmp_path / "project", environments)
     before = cluster.last()
     run = start(project)
-    wait_for(lambda: len(project.records()) >= 5, "five records")
+    wait_for(lambda: len(project.records()) >= 5, "five records", SECONDS)
     for job in cluster.jobs(after=before):
         cluster.cancel(job.id)
     assert run.wait(timeout=240) != 0
@@ -163,7 +155,7 @@ def test_an_interrupt_leaves_no_job_on_the_cluster(cluster, tmp_path, environmen
     project = make_project(tmp_path / "project", environments)
     before = cluster.last()
     run = start(project)
-    wait_for(lambda: len(project.records()) >= 2, "two records")
+    wait_for(lambda: len(project.records()) >= 2, "two records", SECONDS)
     kept = set(project.records())
     os.killpg(run.pid, signal.SIGINT)
     assert run.wait(timeout=120) != 0
@@ -171,26 +163,14 @@ def test_an_interrupt_leaves_no_job_on_the_cluster(cluster, tmp_path, environmen
         lambda: all(job.ended for job in cluster.jobs(after=before)), what="no job", seconds=60
     )
     assert kept <= set(project.records())
-    wait_for(lambda: not working_in(project.root), "no process of the project", 60)
-
-
-def working_in(folder: Path) -> list[int]:
-    """Processes whose working folder this is."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if Path(os.readlink(path / "cwd")) == folder:
-                found.append(int(path.name))
-        except OSError:
-            continue
-    return found
+    wait_for(lambda: not processes(project.root), "no process of the project", 60)
 
 
 def test_after_kill_9_of_the_command_the_same_command_goes_on(cluster, tmp_path, environments):
     """The submitted job goes on without the command; started again, whole records stay as they are."""
     project = make_project(tmp_path / "project", environments)
     run = start(project)
-    wait_for(lambda: len(project.records()) >= 3, "three records")
+    wait_for(lambda: len(project.records()) >= 3, "three records", SECONDS)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     kept = {path: path.read_bytes() for path in project.records()}
@@ -237,10 +217,10 @@ def test_after_kill_9_on_the_node_the_same_command_goes_on(cluster, tmp_path, en
     """What measures there is killed: what was whole stays, and `status` says which one was cut off."""
     project = make_project(tmp_path / "project", environments)
     run = start(project)
-    killed = wait_for(lambda: len(project.records()) >= 2 and at_work(project), "a cell in flight")
+    killed = wait_for(lambda: len(project.records()) >= 2 and at_work(project), "a cell in flight", SECONDS)
     os.kill(killed, signal.SIGKILL)
     assert run.wait(timeout=240) != 0
-    wait_for(lambda: not working_in(project.root), "no process of the project", 60)
+    wait_for(lambda: not processes(project.root), "no process of the project", 60)
     kept = {path: path.read_bytes() for path in project.records()}
     words = ("augmark", "status", "--profile", "slurm", "--config", *KEYS)
     said = project.run(*words, check=False).stdout
@@ -256,20 +236,7 @@ def at_work(project: Project) -> int | None:
     """A process that measures a cell there and has said so."""
     notices = [notice.read(path) for path in (project.results / "running").rglob("r*.json")]
     said = {each["pid"] for each in notices if each}
-    return next((pid for pid in measuring_in(project.root) if pid in said), None)
-
-
-def measuring_in(folder: Path) -> list[int]:
-    """The commands that measure a cell there."""
-    found = []
-    for pid in working_in(folder):
-        try:
-            words = Path("/proc", str(pid), "cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"scripts/measure.py" in words and not words.startswith(b"/bin/bash"):
-            found.append(pid)
-    return found
+    return next((p.pid for p in processes(project.root, "scripts/measure.py") if p.pid in said), None)
 
 
 def test_an_engine_without_its_machine_is_refused(cluster, tmp_path, environments):

@@ -100,6 +100,28 @@ def test_carried_rows_are_not_timed_again(tmp_path, library_python):
     assert pytest.approx(rows["WorksAtRandom"]["timed_seconds"]) == record["timed_seconds"]
 
 
+def test_a_record_that_came_meanwhile_stays_and_nothing_is_timed(tmp_path, library_python):
+    """As after a killed command whose submitted job went on; one that is damaged is refused by its name."""
+    project = copy_project(tmp_path / "project")
+    make_fake(project)
+    jobs, python = Jobs(project, ("transforms=Works",)).prepare(), library_python("control")
+    assert 0 == jobs.run(python, "probe", "fake").returncode
+    assert 0 == jobs.run(python, "measure", "fake").returncode
+    out = jobs.out("measure", "fake")
+    kept = out.read_bytes()
+    done = jobs.run(python, "measure", "fake")
+    assert (0, kept) == (done.returncode, out.read_bytes())
+    assert "a record is there already and stays" in done.stdout
+    assert "row" not in done.stdout + done.stderr
+
+    out.chmod(0o644)
+    out.write_bytes(kept[: len(kept) // 2])
+    done = jobs.run(python, "measure", "fake")
+    assert 0 != done.returncode
+    assert str(out.name) in done.stderr
+    assert kept[: len(kept) // 2] == out.read_bytes()
+
+
 def test_items_that_do_not_fit_are_left_out_and_said_so(tmp_path, library_python):
     """With next to no share of memory one item is timed, and the row is flagged up to the record."""
     project = copy_project(tmp_path / "project")

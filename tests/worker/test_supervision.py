@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.watching import processes, wait_for
+
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
 SECONDS_TO_END = 5.0
 
@@ -51,28 +53,6 @@ def rebuild(jobs, code):
     jobs.replan()
 
 
-def wait_for(what, seconds):
-    until = time.monotonic() + seconds
-    while not (answer := what()):
-        assert time.monotonic() < until, "it did not come about in time"
-        time.sleep(0.02)
-    return answer
-
-
-def processes(jobs, script):
-    """This project's running processes of one script."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        try:
-            words = process.info["cmdline"] or []
-            ours = any(word.endswith(f"scripts/{script}.py") for word in words)
-            if ours and "bash" not in words[0] and Path(process.cwd()) == jobs.project.root:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
 def is_gone(process):
     """Ended, or a zombie that only waits for whoever started it."""
     try:
@@ -94,10 +74,10 @@ def started(jobs, python, shape, watched):
     family = [psutil.Process(shell.pid)]
     try:
         # Another timed job of this machine may have to end first.
-        worker = wait_for(lambda: processes(jobs, "worker"), 600)[0]
+        worker = wait_for(lambda: processes(jobs.project.root, "scripts/worker.py"), seconds=600)[0]
         parent = worker.parent()
         family += [parent, worker]
-        wait_for(lambda: any("items.bin" in place.path for place in worker.memory_maps()), 60)
+        wait_for(lambda: any("items.bin" in place.path for place in worker.memory_maps()), seconds=60)
         time.sleep(0.5)
         yield shell, parent, worker
     finally:
@@ -115,7 +95,7 @@ def test_when_the_watched_process_is_killed_nothing_goes_on(planned, python, sha
         started(planned, python, shape, watched.pid) as (shell, parent, worker),
     ):
         watched.kill()
-        wait_for(lambda: is_gone(parent) and is_gone(worker), SECONDS_TO_END)
+        wait_for(lambda: is_gone(parent) and is_gone(worker), seconds=SECONDS_TO_END)
         shell.wait(timeout=SECONDS_TO_END)
         log = (planned.project.root / "started.log").read_text()
         assert f"probe: process {watched.pid} is gone; nothing is written" in log
@@ -127,7 +107,7 @@ def test_when_the_parent_is_killed_its_worker_goes(planned, python, shape):
     """kill -9 of the parent alone."""
     with started(planned, python, shape, os.getpid()) as (shell, parent, worker):
         parent.kill()
-        wait_for(lambda: is_gone(worker), SECONDS_TO_END)
+        wait_for(lambda: is_gone(worker), seconds=SECONDS_TO_END)
         shell.wait(timeout=SECONDS_TO_END)
 
 
@@ -162,7 +142,7 @@ def memory_group(limit_bytes):
     try:
         yield group, limit
     finally:
-        wait_for(lambda: not (group / "cgroup.procs").read_text(), 10)
+        wait_for(lambda: not (group / "cgroup.procs").read_text(), seconds=10)
         group.rmdir()
 
 
@@ -250,7 +230,7 @@ def test_a_worker_that_closes_its_pipe_and_goes_on_is_ended(planned, python):
     row = json.loads(planned.out("probe", "fake").read_text())["rows"]["SleepsForEver"]
     assert "crashed" == row["status"]
     assert "the process closed its pipe to the parent" == row["reason"]
-    assert [] == processes(planned, "worker")
+    assert [] == processes(planned.project.root, "scripts/worker.py")
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,9 @@
 """A disk that fills while a cell is measured: said with the file and the remedy, and nothing else is lost."""
 
-import subprocess
-from contextlib import contextmanager
-
-import pytest
-
-from tests.workflow.test_interruption import WORDS, processes, snapshot, start, wait_for, wait_until_measuring
+from tests.disks import small_disk
+from tests.watching import processes, wait_for
+from tests.workflow.test_interruption import WORDS, snapshot, start, wait_until_measuring
 from tests.workflow.test_status import status
-
-SIZE_MB = 80  # less than that with what must stay free, and nothing is started
-
-
-@contextmanager
-def small_disk(folder):
-    """A disk of its own for a folder; skipped where nobody may mount one."""
-    folder.mkdir(parents=True)
-    words = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "augmark-test", str(folder)]
-    mounted = subprocess.run(words, capture_output=True, text=True, check=False)
-    if mounted.returncode != 0:
-        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def fill(folder):
@@ -43,7 +24,7 @@ def test_a_disk_that_fills_while_a_cell_is_measured(fake_project):
         wait_until_measuring(fake_project)
         filler = fill(disk)
         assert 0 != run.wait(timeout=300)
-        wait_for(lambda: not processes(fake_project, "scripts/measure.py"), seconds=10)
+        wait_for(lambda: not processes(fake_project.root, "scripts/measure.py"), seconds=10)
         whole = snapshot(fake_project)
         assert 0 < len(whole) < 15
         assert all(content.rstrip().endswith(b"}") for _, content in whole.values())

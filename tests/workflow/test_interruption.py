@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.watching import processes, wait_for
+
 WORDS = ["paper_tables", "--config", "transforms=SlowEveryCall,WorksAtRandom", "repeats=3"]
 
 
@@ -29,38 +31,16 @@ def start(project, words=WORDS, said=subprocess.DEVNULL):
     )
 
 
-def processes(project, script):
-    """Running processes of this project whose command line holds ``script``."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        try:
-            words = " ".join(process.info["cmdline"] or [])
-            if script in words and Path(process.cwd()) == project.root:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
-def wait_for(what, seconds=120.0):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if answer := what():
-            return answer
-        time.sleep(0.05)
-    pytest.fail("it did not come about in time")
-
-
 def wait_until_measuring(project, whole=1):
     """Wait until some records are whole and another cell is in the hands of a worker."""
     wait_for(lambda: len(project.records()) >= whole)
-    wait_for(lambda: processes(project, "scripts/measure.py"))
-    wait_for(lambda: processes(project, "scripts/worker.py"))
+    wait_for(lambda: processes(project.root, "scripts/measure.py"))
+    wait_for(lambda: processes(project.root, "scripts/worker.py"))
 
 
 def kill_a_measuring_parent(project):
     """Kill the parent of a worker that is at work; whether there was one (cells end while one looks)."""
-    for worker in processes(project, "scripts/worker.py"):
+    for worker in processes(project.root, "scripts/worker.py"):
         try:
             parent = worker.parent()
             if parent is not None and "scripts/measure.py" in " ".join(parent.cmdline()):
@@ -87,7 +67,7 @@ def test_kill_minus_nine_and_the_same_command(fake_project, victim):
         wait_for(lambda: kill_a_measuring_parent(fake_project))
     run.wait(timeout=60)
     for script in ("scripts/measure.py", "scripts/worker.py"):
-        wait_for(lambda script=script: not processes(fake_project, script), seconds=10)
+        wait_for(lambda script=script: not processes(fake_project.root, script), seconds=10)
     now = snapshot(fake_project)
     assert whole.items() <= now.items()
     assert len(now) < 15
@@ -99,15 +79,6 @@ def test_kill_minus_nine_and_the_same_command(fake_project, victim):
     assert first != second
     assert 15 == len(fake_project.records())
     assert "Nothing to be done" in fake_project.run("snakemake", *WORDS).stderr
-
-
-def at_work_in(project):
-    """Command lines of all processes that were started in a project, whatever they are."""
-    found = []
-    for process in psutil.process_iter(["cwd", "cmdline", "status"]):
-        if process.info["cwd"] == str(project.root) and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(process.info["cmdline"])
-    return found
 
 
 @pytest.mark.parametrize(
@@ -126,7 +97,7 @@ def test_an_interrupt_leaves_nothing_running_and_costs_one_cell(fake_project, nu
     (os.killpg if everybody else os.kill)(run.pid, number)
     run.wait(timeout=20)
     assert run.returncode != 0
-    wait_for(lambda: not at_work_in(fake_project), seconds=5)
+    wait_for(lambda: not processes(fake_project.root), seconds=5)
     now = snapshot(fake_project)
     assert whole.items() <= now.items()
     assert len(now) <= len(whole) + 1  # one may have become whole just before
@@ -156,8 +127,8 @@ def test_a_timed_job_waits_for_the_machine(fake_project):
     with open("/tmp/augmark-machine.lock", "a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         run = start(fake_project)
-        wait_for(lambda: processes(fake_project, "scripts/measure.py"))
+        wait_for(lambda: processes(fake_project.root, "scripts/measure.py"))
         time.sleep(2)
-        assert [] == processes(fake_project, "scripts/worker.py")
+        assert [] == processes(fake_project.root, "scripts/worker.py")
         os.killpg(run.pid, signal.SIGKILL)
     run.wait(timeout=60)

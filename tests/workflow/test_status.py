@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from tests.workflow.test_interruption import WORDS, start, wait_for, wait_until_measuring
+from tests.watching import wait_for
+from tests.workflow.test_interruption import WORDS, start, wait_until_measuring
 
 KEYS = WORDS[1:]
 
